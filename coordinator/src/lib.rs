@@ -1,0 +1,13 @@
+//! The coordinator: it assigns partitions to workers, and alone changes job state.
+//!
+//! # Layout
+//!
+//! - `job`: the pure state machine, `transition(job, event, now) -> (job, actions)`.
+//! - `scheduler`: pure too: which ready unit goes to which worker next.
+//! - `actors`: job supervision, worker registry, events, loss of workers.
+//! - [`handle`]: what everyone outside the actors sees of them.
+//! - [`view`]: jobs and workers as the API shows them.
+//! - `api`: one HTTP endpoint a file.
+
+pub mod handle;
+pub mod view;

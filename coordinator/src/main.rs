@@ -1,0 +1,3 @@
+//! The coordinator: job state machine, scheduler, HTTP API and reports.
+
+fn main() {}

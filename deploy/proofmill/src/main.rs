@@ -1,0 +1,3 @@
+//! The proofmill command: embedded cluster and client.
+
+fn main() {}

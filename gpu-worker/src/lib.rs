@@ -1,0 +1,1 @@
+//! The GPU worker: fetches assignments, proves, verifies.

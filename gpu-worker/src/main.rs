@@ -1,0 +1,3 @@
+//! The GPU worker: fetches assignments, proves, verifies.
+
+fn main() {}

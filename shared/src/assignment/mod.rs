@@ -1,0 +1,1 @@
+//! The assignment codec: header, blocks, chunks, manifest.

@@ -1,0 +1,1 @@
+//! Every Redis key name, in one table.

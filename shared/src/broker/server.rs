@@ -1,0 +1,1 @@
+//! A throwaway `redis-server` for tests.

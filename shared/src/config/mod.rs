@@ -1,0 +1,1 @@
+//! Configuration: one TOML file, `PROOFMILL_*` environment, flags, in rising order.

@@ -1,0 +1,1 @@
+//! The synthesis worker: circuit programs turned into shipped assignments, on CPUs only.

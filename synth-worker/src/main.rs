@@ -1,0 +1,3 @@
+//! The synthesis worker: circuit programs turned into shipped assignments, on CPUs only.
+
+fn main() {}
