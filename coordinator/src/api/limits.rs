@@ -47,6 +47,3 @@ pub(crate) const JOBS_PER_PAGE_DEFAULT: usize = 50;
 
 /// Pause between comments that keep an event stream alive through proxies.
 pub(crate) const EVENTS_HEARTBEAT: Duration = Duration::from_secs(15);
-
-/// Longest idempotency key, in characters.
-pub(crate) const IDEMPOTENCY_KEY_LEN_MAX: usize = 255;

@@ -5,7 +5,7 @@
 //! - `server`: binds the address and runs the server; `routes`: which path and method leads where.
 //! - `limits`: every limit by name; `body`: reading a request's body under them; `guard`: who may ask at all.
 //! - `problem`: refusals as clients see them; `path`: ids out of paths; `moment`: durations and deadlines as text.
-//! - `answer`: a job with its links.
+//! - `idempotency`: keys that name a submission; `answer`: what is answered, with links.
 //! - `submit_job`, `list_jobs`, `show_job`, `cancel_job`, `retry_job`, `job_proof`, `job_timeline`, `job_events`,
 //!   `circuits`, `workers`, `health`, `index`, `openapi`: the endpoints.
 //!
@@ -17,6 +17,7 @@ mod cancel_job;
 mod circuits;
 mod guard;
 mod health;
+mod idempotency;
 mod index;
 mod job_events;
 mod job_proof;
@@ -40,6 +41,7 @@ mod tests;
 pub use answer::{
     CircuitsAnswer, JobAnswer, JobLinks, JobsAnswer, ProofAnswer, TimelineAnswer, WorkersAnswer,
 };
+pub use idempotency::{IDEMPOTENCY_KEY_LEN_MAX, is_idempotency_key};
 pub use limits::{INPUT_BYTES_MAX_DEFAULT, JOBS_PER_PAGE_MAX, WAIT_MAX};
 pub use moment::{MomentError, parse_duration};
 pub use problem::{Problem, ProblemCode};

@@ -14,7 +14,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::answer::JobAnswer;
 use super::body::read_body;
-use super::limits::{IDEMPOTENCY_KEY_LEN_MAX, JSON_FRAME_BYTES_MAX};
+use super::idempotency::idempotency_key;
+use super::limits::JSON_FRAME_BYTES_MAX;
 use super::moment::Deadline;
 use super::problem::{Problem, ProblemCode, Refusal};
 use super::server::ApiState;
@@ -204,26 +205,6 @@ fn job_request(
         traceparent: None,
         retry_of: None,
     })
-}
-
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    let Some(value) = headers.get("idempotency-key") else {
-        return Ok(None);
-    };
-    match value.to_str() {
-        Ok(key)
-            if (1..=IDEMPOTENCY_KEY_LEN_MAX).contains(&key.len())
-                && key.bytes().all(|byte| byte.is_ascii_graphic()) =>
-        {
-            Ok(Some(key.to_owned()))
-        }
-        _ => Err(Refusal::new(
-            ProblemCode::BadHeader,
-            format!(
-                "idempotency-key: expected 1 to {IDEMPOTENCY_KEY_LEN_MAX} visible ASCII characters without spaces"
-            ),
-        )),
-    }
 }
 
 /// The caller's trace context; a malformed one counts as absent, for telemetry never decides about a job.

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use proofmill_coordinator::api::{JOBS_PER_PAGE_MAX, parse_duration};
+use proofmill_coordinator::api::{
+    IDEMPOTENCY_KEY_LEN_MAX, JOBS_PER_PAGE_MAX, is_idempotency_key, parse_duration,
+};
 use proofmill_coordinator::view::Priority;
 use proofmill_shared::protocol::{CircuitId, JobId};
 
@@ -124,8 +126,18 @@ pub(crate) struct Submit {
     #[arg(long, value_name = "WHEN")]
     pub(crate) deadline: Option<String>,
     /// The same key and the same input name the same job: makes it safe to submit again.
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", value_parser = idempotency_key)]
     pub(crate) idempotency_key: Option<String>,
+}
+
+fn idempotency_key(text: &str) -> Result<String, String> {
+    if is_idempotency_key(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "expected 1 to {IDEMPOTENCY_KEY_LEN_MAX} visible ASCII characters without spaces"
+        ))
+    }
 }
 
 /// Where an input comes from.
@@ -271,6 +283,7 @@ mod tests {
             "proofmill submit sha256 a --input b",
             "proofmill submit sha256 a --priority urgent",
             "proofmill submit sha256 a --timeout 10",
+            "proofmill submit sha256 a --idempotency-key schlüssel",
             "proofmill jobs --limit 0",
             "proofmill jobs --limit 501",
             "proofmill job 7",

@@ -143,7 +143,9 @@ impl Client {
             return Err(bad_url("only http is spoken".to_owned()));
         }
         let mut headers = HeaderMap::new();
-        if let Some(key) = &connection.api_key {
+        // An empty variable counts as none.
+        let key = connection.api_key.as_ref();
+        if let Some(key) = key.filter(|key| !key.expose().is_empty()) {
             let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
                 .map_err(|_| ClientError::BadKey)?;
             value.set_sensitive(true);

@@ -242,6 +242,19 @@ async fn too_large_inputs_are_refused_however_they_come() {
 }
 
 #[tokio::test]
+async fn a_client_that_still_sends_its_large_body_learns_why_it_is_refused() {
+    let server = server();
+    for _ in 0..10 {
+        let request = server
+            .request("POST", "/v1/jobs?circuit=chain")
+            .header("content-type", "application/octet-stream")
+            .body(vec![b'7'; 32 * 1024 * 1024]);
+        let problem = problem(request.send().await.unwrap()).await;
+        assert_eq!(problem.code, "body-too-large");
+    }
+}
+
+#[tokio::test]
 async fn foreign_pages_and_rebound_names_are_refused() {
     let server = server();
     let rebound = server
