@@ -10,4 +10,5 @@
 //! - `api`: one HTTP endpoint a file.
 
 pub mod handle;
+pub mod job;
 pub mod view;
