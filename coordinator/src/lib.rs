@@ -11,4 +11,5 @@
 
 pub mod handle;
 pub mod job;
+pub mod scheduler;
 pub mod view;
