@@ -91,6 +91,11 @@ pub struct Submitted {
 pub struct CoordinatorHandle {}
 
 impl CoordinatorHandle {
+    #[cfg(test)]
+    pub(crate) fn detached() -> Self {
+        Self {}
+    }
+
     /// Accepts a job: durable before it answers.
     ///
     /// # Errors

@@ -7,8 +7,9 @@
 //! - `actors`: job supervision, worker registry, events, loss of workers.
 //! - [`handle`]: what everyone outside the actors sees of them.
 //! - [`view`]: jobs and workers as the API shows them.
-//! - `api`: one HTTP endpoint a file.
+//! - [`api`]: one HTTP endpoint a file.
 
+pub mod api;
 pub mod handle;
 pub mod job;
 pub mod scheduler;
