@@ -11,4 +11,6 @@
 
 pub mod api;
 pub mod handle;
+pub mod job;
+pub mod scheduler;
 pub mod view;
