@@ -8,8 +8,10 @@
 //! - [`handle`]: what everyone outside the actors sees of them.
 //! - [`view`]: jobs and workers as the API shows them.
 //! - [`api`]: one HTTP endpoint a file.
+//! - [`config`]: the configuration of the process.
 
 pub mod api;
+pub mod config;
 pub mod handle;
 pub mod job;
 pub mod scheduler;
