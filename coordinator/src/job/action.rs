@@ -38,6 +38,13 @@ pub enum Action {
         /// The stage.
         stage: Stage,
     },
+    /// Give back the credit of an assignment that the job has no use for (any more).
+    Refuse {
+        /// The unit.
+        unit: Unit,
+        /// The stage.
+        stage: Stage,
+    },
     /// Put a task into a worker's inbox.
     Post {
         /// The worker.
@@ -87,17 +94,17 @@ pub enum Action {
     PutDeadLetter(DeadLetter),
     /// Append to the job's timeline.
     Record(TimelineRecord),
-    /// A stage of a unit waited from `from` to `to` (for a span).
+    /// An attempt started, and its wait is over (for a span).
     Waited {
-        /// The unit.
-        unit: Unit,
-        /// The stage.
-        stage: Stage,
-        /// The attempt that ended the wait.
-        attempt: u32,
-        /// Since when it was ready.
+        /// The attempt.
+        key: TaskKey,
+        /// Who has it.
+        worker: WorkerId,
+        /// Since when it waited: from ready (synthesis), or from a complete payload (proving).
         from: UnixMicros,
         /// When it was assigned.
+        assigned_at: UnixMicros,
+        /// When it started.
         to: UnixMicros,
     },
     /// Tell whoever watches that the job changed.

@@ -14,8 +14,8 @@ use crate::view::JobState;
 impl Change {
     /// Grants the next attempt of a stage to a worker, if the stage is ready for one.
     pub(super) fn assign(&mut self, unit: Unit, stage: Stage, to: WorkerLife) {
-        let Some((attempt, waited_from)) = self.grant(unit, stage, to) else {
-            self.actions.push(Action::Release { unit, stage });
+        let Some(attempt) = self.grant(unit, stage, to) else {
+            self.actions.push(Action::Refuse { unit, stage });
             return;
         };
         let key = attempt.key(self.job.record.id, unit, stage);
@@ -30,23 +30,11 @@ impl Change {
             Stage::Proving => TimelineEvent::GpuAssign,
         };
         let worker = attempt.worker;
-        self.actions.push(Action::Waited {
-            unit,
-            stage,
-            attempt: attempt.number,
-            from: waited_from,
-            to: self.now,
-        });
         self.record(event, Some(unit), attempt.number, Some(worker.clone()), []);
         self.actions.push(Action::Post { worker, task });
     }
 
-    fn grant(
-        &mut self,
-        unit: Unit,
-        stage: Stage,
-        to: WorkerLife,
-    ) -> Option<(AttemptRecord, proofmill_shared::protocol::UnixMicros)> {
+    fn grant(&mut self, unit: Unit, stage: Stage, to: WorkerLife) -> Option<AttemptRecord> {
         let now = self.now;
         let record = self.job.unit_mut(unit)?;
         let payload_attempt = match stage {
@@ -66,6 +54,7 @@ impl Change {
             token,
             worker: to.worker,
             incarnation: to.incarnation,
+            ready_at: ready_at.min(now),
             assigned_at: now,
             started_at: None,
             sending_at: None,
@@ -73,7 +62,7 @@ impl Change {
         };
         state.live = Some(attempt.clone());
         self.changed.insert(unit);
-        Some((attempt, ready_at.min(now)))
+        Some(attempt)
     }
 
     fn task(&self, key: TaskKey, payload_attempt: u32) -> Option<Task> {

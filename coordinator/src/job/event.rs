@@ -1,7 +1,8 @@
 //! What may happen to a job.
 
 use proofmill_shared::protocol::{
-    Digest, FencingToken, Incarnation, Plan, Stage, TaskFailure, TaskKey, Unit, WorkerId,
+    Digest, FencingToken, Incarnation, Plan, Stage, TaskFailure, TaskKey, Unit, UnixMicros,
+    WorkerId,
 };
 
 /// One life of one worker.
@@ -61,7 +62,10 @@ pub enum JobEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
     /// Its start was accepted.
-    Started,
+    Started {
+        /// When, as the worker's timeline has it; `None` for now.
+        at: Option<UnixMicros>,
+    },
     /// The first chunk of its assignment is about to leave.
     Sending {
         /// Shape of the assignment.
@@ -71,6 +75,8 @@ pub enum Report {
     Shipped {
         /// Bytes there; `None` where only the mark tells of it.
         bytes: Option<u64>,
+        /// When its manifest was accepted, as the worker's timeline has it; `None` for now.
+        at: Option<UnixMicros>,
     },
     /// It failed.
     Failed(TaskFailure),

@@ -126,11 +126,14 @@ impl World {
                 let (key, by) = self.granted[pick(self.granted.len(), which)?].clone();
                 let failure = |kind| Report::Failed(TaskFailure::new(kind, "code", "text"));
                 let report = match what {
-                    0 | 1 => Report::Started,
+                    0 | 1 => Report::Started { at: None },
                     2 => Report::Sending {
                         shape: plan(1).shape,
                     },
-                    3 | 4 => Report::Shipped { bytes: None },
+                    3 | 4 => Report::Shipped {
+                        bytes: None,
+                        at: None,
+                    },
                     5 => failure(FailureKind::Attempt),
                     6 => failure(FailureKind::BadPayload),
                     _ => Report::Released,
@@ -175,7 +178,7 @@ impl World {
                 Action::Dequeue { unit, stage } => {
                     self.queue.remove(&(unit, stage));
                 }
-                Action::Release { unit, stage } => {
+                Action::Release { unit, stage } | Action::Refuse { unit, stage } => {
                     assert!(
                         self.credits.remove(&(unit, stage)),
                         "{unit} {stage} had no credit out"

@@ -130,9 +130,11 @@ pub struct AttemptRecord {
     pub worker: WorkerId,
     /// Which life of the worker.
     pub incarnation: Incarnation,
+    /// Since when the stage was ready for it.
+    pub ready_at: UnixMicros,
     /// When it was assigned.
     pub assigned_at: UnixMicros,
-    /// When its start was heard of.
+    /// When it started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<UnixMicros>,
     /// Synthesis: when its first chunk was about to leave.
@@ -150,7 +152,7 @@ pub struct PayloadRecord {
     pub attempt: u32,
     /// The worker that had that attempt.
     pub worker: WorkerId,
-    /// When it was heard of.
+    /// When its manifest was accepted.
     pub shipped_at: UnixMicros,
     /// Bytes in the broker; absent if only the mark told of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

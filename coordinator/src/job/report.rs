@@ -1,6 +1,6 @@
 //! A worker says something about the attempt it has.
 
-use proofmill_shared::protocol::{FailureKind, Stage, TaskFailure, TaskKey, Unit};
+use proofmill_shared::protocol::{FailureKind, Stage, TaskFailure, TaskKey, Unit, UnixMicros};
 
 use super::action::Action;
 use super::event::{Report, WorkerLife};
@@ -15,7 +15,7 @@ impl Change {
             return;
         }
         match report {
-            Report::Started => self.started(key),
+            Report::Started { at } => self.started(key, at),
             Report::Sending { shape } => {
                 let planned = self.job.record.plan.as_ref().map(|plan| plan.shape);
                 if planned == Some(shape) {
@@ -31,25 +31,40 @@ impl Change {
                     }
                 }
             }
-            Report::Shipped { bytes } => self.shipped(key, bytes),
+            Report::Shipped { bytes, at } => self.shipped(key, bytes, at),
             Report::Failed(failure) => self.failed(key, failure),
             Report::Released => self.released(key),
         }
     }
 
-    fn started(&mut self, key: TaskKey) {
-        let now = self.now;
+    /// Marks a live attempt as started, once.
+    pub(super) fn started(&mut self, key: TaskKey, at: Option<UnixMicros>) {
         let Some(record) = self.job.unit_mut(key.unit) else {
             return;
         };
+        let shipped_at = record.payload.as_ref().map(|payload| payload.shipped_at);
         let Some(live) = record.stage_mut(key.stage).live.as_mut() else {
             return;
         };
         if live.started_at.is_some() {
             return;
         }
-        live.started_at = Some(now);
+        let to = at.unwrap_or(self.now).max(live.assigned_at);
+        live.started_at = Some(to);
+        let from = match key.stage {
+            Stage::Synthesis => live.ready_at,
+            // A device that was there before the payload was complete did not keep it waiting.
+            Stage::Proving => shipped_at.unwrap_or(to).min(to),
+        };
+        let waited = Action::Waited {
+            key,
+            worker: live.worker.clone(),
+            from,
+            assigned_at: live.assigned_at,
+            to,
+        };
         self.changed.insert(key.unit);
+        self.actions.push(waited);
         if let (Unit::Partition(partition), Stage::Proving) = (key.unit, key.stage) {
             self.actions.push(Action::ProvingBegan { partition });
         }
@@ -63,7 +78,7 @@ impl Change {
         ) {
             return;
         }
-        self.started(key);
+        self.started(key, None);
         let Some(record) = self.job.unit_mut(key.unit) else {
             return;
         };
@@ -76,26 +91,27 @@ impl Change {
         }
     }
 
-    fn shipped(&mut self, key: TaskKey, bytes: Option<u64>) {
+    fn shipped(&mut self, key: TaskKey, bytes: Option<u64>, at: Option<UnixMicros>) {
         let (Unit::Partition(partition), Stage::Synthesis) = (key.unit, key.stage) else {
             return;
         };
+        self.started(key, None);
         let Some(live) = self.end_attempt(key.unit, key.stage) else {
             return;
         };
-        let now = self.now;
+        let shipped_at = at.unwrap_or(self.now);
         if let Some(record) = self.job.unit_mut(key.unit) {
             record.payload = Some(PayloadRecord {
                 attempt: live.number,
                 worker: live.worker,
-                shipped_at: now,
+                shipped_at,
                 bytes,
             });
         }
         self.actions.push(Action::PayloadShipped {
             partition,
             bytes,
-            took: live.started_at.map(|started| now.since(started)),
+            took: live.started_at.map(|started| shipped_at.since(started)),
         });
         self.offer_to_gpu(key.unit);
     }

@@ -1,6 +1,8 @@
 //! The result of a unit is in the broker.
 
-use proofmill_shared::protocol::{FailureKind, FencingToken, Plan, Stage, TaskFailure, Unit};
+use proofmill_shared::protocol::{
+    FailureKind, FencingToken, Plan, Stage, TaskFailure, TaskKey, Unit,
+};
 
 use super::action::Action;
 use super::event::StoredResult;
@@ -20,6 +22,9 @@ impl Change {
         };
         if record.is_done || !self.is_due(unit) {
             return;
+        }
+        if let Some(key) = self.key_of(unit, Stage::Synthesis, token) {
+            self.started(key, None);
         }
         match (unit, result) {
             (Unit::Plan, StoredResult::Plan(plan)) => {
@@ -47,6 +52,12 @@ impl Change {
             // A result of another kind than its unit's cannot be read as one.
             (_, StoredResult::Plan(_) | StoredResult::Proof | StoredResult::Output { .. }) => {}
         }
+    }
+
+    /// The live attempt of a stage, if it has this token.
+    fn key_of(&self, unit: Unit, stage: Stage, token: Option<FencingToken>) -> Option<TaskKey> {
+        let live = self.job.unit(unit)?.stage(stage).live.as_ref()?;
+        (Some(live.token) == token).then(|| live.key(self.job.record.id, unit, stage))
     }
 
     /// True if the job has come to this unit.
@@ -95,8 +106,12 @@ impl Change {
 
     fn proved(&mut self, unit: Unit, token: Option<FencingToken>, partition: u32) {
         let now = self.now;
+        if let Some(key) = self.key_of(unit, Stage::Proving, token) {
+            self.started(key, None);
+        }
         let by = self.job.unit(unit).and_then(|record| {
             let live = record.prove.live.as_ref()?;
+            (Some(live.token) == token).then_some(())?;
             Some((live.worker.clone(), now.since(live.started_at?)))
         });
         self.complete(unit, token);

@@ -94,10 +94,13 @@ pub fn events_of_marks(job: &Job, unit: Unit, marks: &UnitMarks) -> Vec<JobEvent
             });
         };
         if started == live.token && live.started_at.is_none() {
-            found(Report::Started);
+            found(Report::Started { at: None });
         }
         if shipped == live.token {
-            found(Report::Shipped { bytes: None });
+            found(Report::Shipped {
+                bytes: None,
+                at: None,
+            });
         }
     }
     events

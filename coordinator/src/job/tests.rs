@@ -84,8 +84,15 @@ impl Bench {
         let mut bench = Self::planned(1);
         let synth = life("synth-1");
         let key = bench.assign(P0, SYNTH, &synth);
-        bench.report(&synth, key, Report::Started);
-        bench.report(&synth, key, Report::Shipped { bytes: Some(9) });
+        bench.report(&synth, key, Report::Started { at: None });
+        bench.report(
+            &synth,
+            key,
+            Report::Shipped {
+                bytes: Some(9),
+                at: None,
+            },
+        );
         bench
     }
 
@@ -174,15 +181,22 @@ fn a_job_walks_through_every_state_to_success() {
     for index in 0..2 {
         let unit = Unit::Partition(index);
         let key = bench.assign(unit, SYNTH, &synth);
-        bench.report(&synth, key, Report::Started);
-        bench.report(&synth, key, Report::Shipped { bytes: Some(7) });
+        bench.report(&synth, key, Report::Started { at: None });
+        bench.report(
+            &synth,
+            key,
+            Report::Shipped {
+                bytes: Some(7),
+                at: None,
+            },
+        );
         assert!(bench.enqueues(unit, PROVE));
         let key = bench.assign(unit, PROVE, &gpu);
         assert!(bench.has(|action| matches!(
             action,
             Action::Post { task: Task::Prove(task), .. } if task.payload_attempt == 1
         )));
-        bench.report(&gpu, key, Report::Started);
+        bench.report(&gpu, key, Report::Started { at: None });
         assert_eq!(
             bench.job().unit(unit).unwrap().state(),
             PartitionState::Proving
@@ -209,7 +223,14 @@ fn a_gpu_is_bound_from_sending_on_and_keeps_its_attempt_when_the_payload_is_comp
     bench.report(&synth, key, Report::Sending { shape });
     assert!(bench.enqueues(P0, PROVE));
     bench.assign(P0, PROVE, &gpu);
-    bench.report(&synth, key, Report::Shipped { bytes: None });
+    bench.report(
+        &synth,
+        key,
+        Report::Shipped {
+            bytes: None,
+            at: None,
+        },
+    );
     assert!(!bench.enqueues(P0, PROVE));
     assert_eq!((bench.token(P0, SYNTH), bench.token(P0, PROVE)), (0, 2));
 }
@@ -222,7 +243,7 @@ fn losing_a_sending_synthesis_takes_the_bound_gpu_back_without_blame() {
     let shape = plan(1).shape;
     bench.report(&synth, key, Report::Sending { shape });
     let proving = bench.assign(P0, PROVE, &gpu);
-    bench.report(&gpu, proving, Report::Started);
+    bench.report(&gpu, proving, Report::Started { at: None });
     let cause = LossCause::WorkerGone;
     bench.feed(JobEvent::AttemptLost { key, cause });
     assert!(bench.has(|action| matches!(action, Action::TakeBack { key, .. } if *key == proving)));
@@ -238,7 +259,7 @@ fn losing_a_gpu_proves_again_without_synthesizing_again() {
     let gpu = life("gpu-1");
     let mut bench = Bench::shipped();
     let key = bench.assign(P0, PROVE, &gpu);
-    bench.report(&gpu, key, Report::Started);
+    bench.report(&gpu, key, Report::Started { at: None });
     let cause = LossCause::WorkerRestarted;
     bench.feed(JobEvent::AttemptLost { key, cause });
     assert!(bench.enqueues(P0, PROVE));
@@ -348,10 +369,23 @@ fn events_that_no_longer_fit_change_nothing() {
     bench.now = bench.now.plus(RETRY_BACKOFF_MAX);
     let key = bench.assign(P0, SYNTH, &synth);
     let stranger = life("synth-1");
-    assert!(!bench.report(&synth, old, Report::Started), "old token");
-    assert!(!bench.report(&synth, old, Report::Shipped { bytes: None }));
+    assert!(
+        !bench.report(&synth, old, Report::Started { at: None }),
+        "old token"
+    );
+    assert!(!bench.report(
+        &synth,
+        old,
+        Report::Shipped {
+            bytes: None,
+            at: None
+        }
+    ));
     assert!(!bench.fail(&synth, old, FailureKind::Rejected));
-    assert!(!bench.report(&stranger, key, Report::Started), "other life");
+    assert!(
+        !bench.report(&stranger, key, Report::Started { at: None }),
+        "other life"
+    );
     assert!(
         !bench.store(Unit::Plan, StoredResult::Plan(plan(5))),
         "done"
@@ -363,13 +397,13 @@ fn events_that_no_longer_fit_change_nothing() {
         stage: PROVE,
         to: gpu.clone(),
     }));
-    assert!(bench.has(|action| matches!(action, Action::Release { .. })));
+    assert!(bench.has(|action| matches!(action, Action::Refuse { .. })));
     bench.feed(JobEvent::Cancel);
     let ended = bench.job().clone();
     for event in [JobEvent::Cancel, JobEvent::DeadlinePassed] {
         assert!(!bench.feed(event));
     }
-    assert!(!bench.report(&synth, key, Report::Started));
+    assert!(!bench.report(&synth, key, Report::Started { at: None }));
     assert_eq!(*bench.job(), ended);
 }
 

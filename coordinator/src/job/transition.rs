@@ -34,7 +34,7 @@ pub fn transition(job: Job, event: JobEvent, now: UnixMicros) -> Transition {
     let mut change = Change::new(job, now);
     if change.job.state().is_terminal() {
         if let JobEvent::Assigned { unit, stage, .. } = event {
-            change.actions.push(Action::Release { unit, stage });
+            change.actions.push(Action::Refuse { unit, stage });
         }
         return change.finished();
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proofmill_shared::protocol::{
-    CircuitId, Digest, Incarnation, Role, UnixMicros, WorkerId, WorkerRecord,
+    CircuitId, Digest, Incarnation, JobId, Role, UnixMicros, WorkerId, WorkerRecord,
 };
 
 use super::{ReadyUnit, UnitStage};
@@ -71,6 +71,11 @@ impl Fleet {
     pub(super) fn held_by(&self, worker: &WorkerId) -> impl Iterator<Item = (&UnitStage, &Hold)> {
         let held = self.held.get(worker).into_iter().flatten();
         held.filter_map(|what| Some((what, self.holds.get(what)?)))
+    }
+
+    pub(super) fn held_of(&self, job: JobId) -> Vec<UnitStage> {
+        let of_job = |what: &&UnitStage| what.job == job;
+        self.holds.keys().filter(of_job).copied().collect()
     }
 
     pub(super) fn holders(&self) -> Vec<WorkerLife> {

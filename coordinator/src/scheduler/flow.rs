@@ -133,6 +133,13 @@ impl Flow {
         }
     }
 
+    pub(super) fn forget(&mut self, job: JobId) {
+        let of_job = self.partitions.keys().filter(|(of, _)| *of == job);
+        for (job, partition) in of_job.copied().collect::<Vec<_>>() {
+            self.gone(job, partition);
+        }
+    }
+
     pub(super) fn in_flight(&self) -> usize {
         self.partitions.len()
     }

@@ -128,6 +128,14 @@ impl Scheduler {
         self.fleet.release(what)
     }
 
+    /// Gives back the credit of an assignment that its job has no use for, and what was set aside for it.
+    pub fn refuse(&mut self, what: &UnitStage) {
+        self.fleet.release(what);
+        if let (Stage::Synthesis, Unit::Partition(partition)) = (what.stage, what.unit) {
+            self.flow.gone(what.job, partition);
+        }
+    }
+
     /// Learns of a worker, or what it says of itself now.
     pub fn worker_seen(&mut self, record: Arc<WorkerRecord>) {
         self.fleet.seen(record);
@@ -226,6 +234,17 @@ impl Scheduler {
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.flow.in_flight()
+    }
+
+    /// Forgets everything of a job: rare, so it looks through everything.
+    pub fn forget(&mut self, job: JobId) {
+        for what in self.queue.units_of(job) {
+            self.queue.remove(&what);
+        }
+        for what in self.fleet.held_of(job) {
+            self.fleet.release(&what);
+        }
+        self.flow.forget(job);
     }
 
     fn book(&mut self, what: UnitStage, to: WorkerLife, shape: Option<Digest>, now: UnixMicros) {

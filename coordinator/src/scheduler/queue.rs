@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use proofmill_shared::protocol::{CircuitId, Digest, Stage, Unit, UnixMicros};
+use proofmill_shared::protocol::{CircuitId, Digest, JobId, Stage, Unit, UnixMicros};
 
 use super::rank::{Age, Rank};
 use super::{ReadyUnit, UnitStage};
@@ -95,6 +95,11 @@ impl ReadyQueue {
 
     pub(super) fn get(&self, what: &UnitStage) -> Option<&ReadyUnit> {
         self.units.get(what)
+    }
+
+    pub(super) fn units_of(&self, job: JobId) -> Vec<UnitStage> {
+        let of_job = |what: &&UnitStage| what.job == job;
+        self.units.keys().filter(of_job).copied().collect()
     }
 
     pub(super) fn lanes(&self) -> impl Iterator<Item = (&LaneKey, &Lane)> {
