@@ -13,10 +13,12 @@ pub mod receiver;
 mod sink;
 pub mod spans;
 mod timeline;
+pub mod utilisation;
 
 pub use clock::{ClockSample, ClusterClock, wall_clock};
 pub use otlp::{OtlpSettings, ShutdownReport, Telemetry, TelemetryConfig, TelemetryError};
 pub use parse::{LoggedEvent, LoggedTimeline};
 pub use sink::{SpanCounts, SpanSink};
 pub use spans::{RemoteContext, SpanId, SpanKind, SpanRecord, SpanStatus};
-pub use timeline::{TIMELINE_TARGET, TimelineEvent, TimelineRecord, UnknownEvent};
+pub use timeline::{TIMELINE_TARGET, TimelineEvent, TimelineRecord, UnknownEvent, fields};
+pub use utilisation::{Utilisation, UtilisationOptions};
