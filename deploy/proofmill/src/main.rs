@@ -1,3 +1,37 @@
-//! The proofmill command: embedded cluster and client.
+//! The `proofmill` command: embedded cluster and client.
+//!
+//! # Layout
+//!
+//! - `cli`: what can be typed.
+//! - `client`: the coordinator's HTTP API as functions.
+//! - `commands`: one command a file.
+//! - `output`: tables for people, JSON for programs.
+//! - `error`: causes of failure, with what to do about them.
+//! - `exit`: what the exit code says.
 
-fn main() {}
+mod cli;
+mod client;
+mod commands;
+mod error;
+mod exit;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::Cli;
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output::new(cli.json);
+    let exit = match commands::run(cli, &output) {
+        Ok(exit) => exit,
+        Err(error) => {
+            output.error(&error);
+            error.exit()
+        }
+    };
+    exit.into()
+}

@@ -1,0 +1,186 @@
+//! Who is there and who is lost, from one look at the heartbeats to the next. Pure.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proofmill_shared::protocol::{Incarnation, PROTOCOL_VERSION, WorkerId, WorkerRecord};
+
+use crate::job::{LossCause, WorkerLife};
+
+/// Looks at the heartbeats that a worker may be missing from before it is lost. The heartbeat's own expiry is what
+/// counts; the second look tells it from a broker that just came back without its volatile keys.
+pub(super) const LOOKS_UNTIL_LOST: u32 = 2;
+
+/// A life of a worker that is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LostLife {
+    /// Whose.
+    pub(crate) life: WorkerLife,
+    /// How it ended.
+    pub(crate) cause: LossCause,
+}
+
+/// What one look showed.
+#[derive(Debug, Default)]
+pub(crate) struct Look {
+    /// Workers that are there and can be assigned to.
+    pub(crate) live: Vec<Arc<WorkerRecord>>,
+    /// Lives that are over.
+    pub(crate) lost: Vec<LostLife>,
+    /// Workers seen for the first time in their present life.
+    pub(crate) joined: Vec<WorkerId>,
+}
+
+#[derive(Debug)]
+struct Seat {
+    incarnation: Incarnation,
+    missed: u32,
+}
+
+/// The workers that are known, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Roster {
+    seats: BTreeMap<WorkerId, Seat>,
+}
+
+impl Roster {
+    /// Counts on a worker that holds attempts according to a job that was read back: if no look shows it, it is lost.
+    pub(crate) fn expect(&mut self, life: WorkerLife) {
+        self.seats.entry(life.worker).or_insert(Seat {
+            incarnation: life.incarnation,
+            missed: 0,
+        });
+    }
+
+    /// Takes in what the heartbeats show now.
+    pub(crate) fn look(&mut self, records: Vec<WorkerRecord>) -> Look {
+        let mut look = Look::default();
+        for seat in self.seats.values_mut() {
+            seat.missed += 1;
+        }
+        for record in records {
+            if !speaks_our_protocol(record.protocol) {
+                continue;
+            }
+            self.seat(&record, &mut look);
+            look.live.push(Arc::new(record));
+        }
+        self.seats.retain(|worker, seat| {
+            let is_lost = seat.missed >= LOOKS_UNTIL_LOST;
+            if is_lost {
+                look.lost.push(LostLife {
+                    life: WorkerLife {
+                        worker: worker.clone(),
+                        incarnation: seat.incarnation,
+                    },
+                    cause: LossCause::WorkerGone,
+                });
+            }
+            !is_lost
+        });
+        look
+    }
+
+    fn seat(&mut self, record: &WorkerRecord, look: &mut Look) {
+        let seat = Seat {
+            incarnation: record.incarnation,
+            missed: 0,
+        };
+        match self.seats.insert(record.id.clone(), seat) {
+            None => look.joined.push(record.id.clone()),
+            Some(before) if before.incarnation != record.incarnation => {
+                look.joined.push(record.id.clone());
+                look.lost.push(LostLife {
+                    life: WorkerLife {
+                        worker: record.id.clone(),
+                        incarnation: before.incarnation,
+                    },
+                    cause: LossCause::WorkerRestarted,
+                });
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// This version and the one before work together.
+const fn speaks_our_protocol(protocol: u16) -> bool {
+    protocol != 0 && protocol <= PROTOCOL_VERSION && protocol + 1 >= PROTOCOL_VERSION
+}
+
+#[cfg(test)]
+mod tests {
+    use proofmill_shared::protocol::{Role, UnixMicros};
+
+    use super::*;
+
+    fn record(name: &str) -> WorkerRecord {
+        WorkerRecord {
+            id: WorkerId::new(name).unwrap(),
+            incarnation: Incarnation::generate(),
+            role: Role::Gpu,
+            protocol: PROTOCOL_VERSION,
+            version: "0".into(),
+            host: "host".into(),
+            started_at: UnixMicros(0),
+            slots: 1,
+            prefetch: 1,
+            circuits: Vec::new(),
+            warm: Vec::new(),
+            device: None,
+            held: Vec::new(),
+            is_draining: false,
+            clock_offset_micros: 0,
+            clock_uncertainty_micros: 0,
+        }
+    }
+
+    fn life(record: &WorkerRecord) -> WorkerLife {
+        WorkerLife {
+            worker: record.id.clone(),
+            incarnation: record.incarnation,
+        }
+    }
+
+    #[test]
+    fn a_worker_joins_once_and_is_lost_once() {
+        let (mut roster, gpu) = (Roster::default(), record("gpu"));
+        assert_eq!(roster.look(vec![gpu.clone()]).joined.len(), 1);
+        assert_eq!(roster.look(vec![gpu.clone()]).joined.len(), 0);
+        for _ in 1..LOOKS_UNTIL_LOST {
+            assert_eq!(roster.look(Vec::new()).lost, []);
+        }
+        let lost = roster.look(Vec::new()).lost;
+        assert_eq!(lost.len(), 1);
+        assert_eq!(lost[0].life, life(&gpu));
+        assert_eq!(roster.look(Vec::new()).lost, []);
+    }
+
+    #[test]
+    fn a_restarted_worker_loses_its_old_life_at_once() {
+        let (mut roster, old, new) = (Roster::default(), record("gpu"), record("gpu"));
+        roster.look(vec![old.clone()]);
+        let look = roster.look(vec![new]);
+        assert_eq!(look.lost.len(), 1);
+        assert_eq!(look.lost[0].life, life(&old));
+        assert_eq!(look.lost[0].cause, LossCause::WorkerRestarted);
+        assert_eq!(look.live.len(), 1);
+    }
+
+    #[test]
+    fn a_worker_that_should_be_there_and_never_shows_is_lost() {
+        let (mut roster, gpu) = (Roster::default(), record("gpu"));
+        roster.expect(life(&gpu));
+        let lost: usize = (0..LOOKS_UNTIL_LOST)
+            .map(|_| roster.look(Vec::new()).lost.len())
+            .sum();
+        assert_eq!(lost, 1);
+    }
+
+    #[test]
+    fn a_worker_of_another_protocol_is_not_assigned_to() {
+        let mut stranger = record("gpu");
+        stranger.protocol = PROTOCOL_VERSION + 1;
+        assert_eq!(Roster::default().look(vec![stranger]).live.len(), 0);
+    }
+}
