@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{RemoteContext, attributes};
-use crate::protocol::{JobId, UnixMicros};
+use crate::broker::PayloadKey;
+use crate::protocol::{Digest, JobId, UnixMicros};
 
 /// Id of a span within its trace: 64 random bits, never 0. Text is 16 hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -32,6 +33,18 @@ impl SpanId {
                 return Self(id);
             }
         }
+    }
+
+    /// The id of the `handoff.send` span of a payload: derived from its key, so that the receiving side can link to it
+    /// without being told.
+    #[must_use]
+    pub fn of_handoff(key: &PayloadKey) -> Self {
+        let text = format!("handoff.send {} {} {}", key.job, key.partition, key.attempt);
+        let digest = Digest::of(text.as_bytes());
+        let id = digest.0[..8]
+            .iter()
+            .fold(0u64, |id, byte| id << 8 | u64::from(*byte));
+        Self(NonZeroU64::new(id).unwrap_or(NonZeroU64::MIN))
     }
 
     /// The id as a number.
