@@ -9,11 +9,15 @@
 //! - [`handle`]: what everyone outside the actors sees of them.
 //! - [`view`]: jobs and workers as the API shows them.
 //! - [`api`]: one HTTP endpoint a file.
+//! - [`process`]: the process around it all; [`config`]: its configuration; [`error`]: why it ends.
 
 pub mod actors;
 pub mod api;
+pub mod config;
+pub mod error;
 pub mod handle;
 pub mod job;
+pub mod process;
 pub mod scheduler;
 mod submission;
 pub mod view;

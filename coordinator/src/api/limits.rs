@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-/// Largest input by default, in bytes: far above the inputs of the built-in circuits, far below what hurts a broker.
-pub const INPUT_BYTES_MAX_DEFAULT: usize = 64 * 1024 * 1024;
-
 /// What a JSON body may hold beside its input (circuit, deadline, expected public inputs), in bytes.
 pub(crate) const JSON_FRAME_BYTES_MAX: usize = 1024 * 1024;
 

@@ -4,7 +4,7 @@
 //!
 //! - `server`: binds the address and runs the server; `routes`: which path and method leads where.
 //! - `limits`: every limit by name; `body`: reading a request's body under them; `guard`: who may ask at all.
-//! - `problem`: refusals as clients see them; `path`: ids out of paths; `moment`: durations and deadlines as text.
+//! - `problem`: refusals as clients see them; `path`: ids out of paths; `deadline`: durations and deadlines as text.
 //! - `idempotency`: keys that name a submission; `answer`: what is answered, with links.
 //! - `submit_job`, `list_jobs`, `show_job`, `cancel_job`, `retry_job`, `job_proof`, `job_timeline`, `job_events`,
 //!   `circuits`, `workers`, `health`, `index`, `openapi`: the endpoints.
@@ -15,6 +15,7 @@ mod answer;
 mod body;
 mod cancel_job;
 mod circuits;
+mod deadline;
 mod guard;
 mod health;
 mod idempotency;
@@ -24,7 +25,6 @@ mod job_proof;
 mod job_timeline;
 mod limits;
 mod list_jobs;
-mod moment;
 mod openapi;
 mod path;
 mod problem;
@@ -41,8 +41,8 @@ mod tests;
 pub use answer::{
     CircuitsAnswer, JobAnswer, JobLinks, JobsAnswer, ProofAnswer, TimelineAnswer, WorkersAnswer,
 };
+pub use deadline::parse_duration;
 pub use idempotency::{IDEMPOTENCY_KEY_LEN_MAX, is_idempotency_key};
-pub use limits::{INPUT_BYTES_MAX_DEFAULT, JOBS_PER_PAGE_MAX, WAIT_MAX};
-pub use moment::{MomentError, parse_duration};
+pub use limits::{JOBS_PER_PAGE_MAX, WAIT_MAX};
 pub use problem::{Problem, ProblemCode};
 pub use server::{ApiConfig, ServeError, serve};

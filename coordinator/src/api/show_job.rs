@@ -5,8 +5,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::answer::JobAnswer;
+use super::deadline::parse_duration;
 use super::limits::WAIT_MAX;
-use super::moment::parse_duration;
 use super::path::JobPath;
 use super::problem::{Problem, ProblemCode, Refusal};
 use super::server::ApiState;

@@ -8,15 +8,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use proofmill_shared::protocol::CircuitId;
+use proofmill_shared::telemetry::RemoteContext;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
 use super::answer::JobAnswer;
 use super::body::read_body;
+use super::deadline::Deadline;
 use super::idempotency::idempotency_key;
 use super::limits::JSON_FRAME_BYTES_MAX;
-use super::moment::Deadline;
 use super::problem::{Problem, ProblemCode, Refusal};
 use super::server::ApiState;
 use crate::view::{Expectation, JobRequest, Priority};
@@ -210,40 +211,5 @@ fn job_request(
 /// The caller's trace context; a malformed one counts as absent, for telemetry never decides about a job.
 fn traceparent(headers: &HeaderMap) -> Option<String> {
     let text = headers.get("traceparent")?.to_str().ok()?;
-    is_traceparent(text).then(|| text.to_owned())
-}
-
-/// True for version 00 of W3C trace context with ids that are not zero.
-fn is_traceparent(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('-').collect();
-    let is_hex = |part: &str, len: usize| {
-        part.len() == len
-            && part
-                .bytes()
-                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    let is_id = |part: &str, len: usize| is_hex(part, len) && part.bytes().any(|byte| byte != b'0');
-    matches!(parts.as_slice(), ["00", trace, span, flags]
-        if is_id(trace, 32) && is_id(span, 16) && is_hex(flags, 2))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_malformed_traceparent_counts_as_absent() {
-        assert!(is_traceparent(
-            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-        ));
-        for bad in [
-            "",
-            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
-            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
-            "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
-            "zz-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-        ] {
-            assert!(!is_traceparent(bad), "{bad:?} was accepted");
-        }
-    }
+    RemoteContext::parse(text).map(|context| context.traceparent())
 }

@@ -5,11 +5,20 @@
 //! `utilisation` (busy and idle, split by cause), `waterfall` (the text picture).
 
 mod clock;
+pub mod logs;
+mod otlp;
+mod parse;
+#[cfg(any(test, feature = "testing"))]
+pub mod receiver;
 mod sink;
 pub mod spans;
 mod timeline;
+pub mod utilisation;
 
-pub use clock::ClusterClock;
+pub use clock::{ClockSample, ClusterClock, wall_clock};
+pub use otlp::{OtlpSettings, ShutdownReport, Telemetry, TelemetryConfig, TelemetryError};
+pub use parse::{LoggedEvent, LoggedTimeline};
 pub use sink::{SpanCounts, SpanSink};
 pub use spans::{RemoteContext, SpanId, SpanKind, SpanRecord, SpanStatus};
-pub use timeline::{TIMELINE_TARGET, TimelineEvent, TimelineRecord, UnknownEvent};
+pub use timeline::{TIMELINE_TARGET, TimelineEvent, TimelineRecord, UnknownEvent, fields};
+pub use utilisation::{Utilisation, UtilisationOptions};

@@ -123,6 +123,13 @@ impl SpanCounts {
         self.dropped_full() + self.dropped_export() + self.dropped_closed.load(Ordering::Relaxed)
     }
 
+    /// Spans in queues, neither accepted nor dropped yet.
+    #[must_use]
+    pub fn undelivered(&self) -> u64 {
+        self.recorded()
+            .saturating_sub(self.exported() + self.dropped_export())
+    }
+
     /// Spans whose order had to be mended (see [`SpanRecord::not_before`]).
     #[must_use]
     pub fn mended(&self) -> u64 {

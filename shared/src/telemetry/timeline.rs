@@ -64,6 +64,26 @@ pub struct TimelineRecord {
     pub fields: BTreeMap<String, String>,
 }
 
+/// Keys of facts that the analysis reads.
+pub mod fields {
+    /// On proving events: what the device is called.
+    pub const DEVICE: &str = "device";
+    /// On proving events: which device, where one worker drives several or several share one.
+    pub const GPU: &str = "gpu";
+    /// On GPU_START or FETCH_END: milliseconds spent loading the proving key just before GPU_START.
+    pub const KEY_LOAD_MS: &str = "key_load_ms";
+    /// On the last event of an attempt that failed: the failure's stable code.
+    pub const ERROR: &str = "error";
+    /// On JOB_DONE: the terminal state.
+    pub const STATE: &str = "state";
+    /// On CHAN_SENT and FETCH_END: bytes that travelled.
+    pub const BYTES: &str = "bytes";
+    /// On CHAN_SENT: bytes of the same assignment at 32 bytes a scalar.
+    pub const RAW_BYTES: &str = "raw_bytes";
+    /// On JOB_SUBMIT: the circuit.
+    pub const CIRCUIT: &str = "circuit";
+}
+
 /// Every event with its name in logs and JSON, in the order of a job's life.
 const NAMES: [(TimelineEvent, &str); 13] = [
     (TimelineEvent::JobSubmit, "JOB_SUBMIT"),

@@ -1,0 +1,145 @@
+//! Chunks in order, decoded in parallel straight into the vectors that the prover reads.
+
+use ff::Field;
+use rayon::prelude::*;
+
+use super::block::{self, BlockFault, BlockFrame};
+use super::chunk::ChunkView;
+use super::error::{AssignmentVector, CodecError};
+use super::header::{AssignmentFacts, BlockPlace, Header};
+use crate::groth16::{Assignment, Scalar};
+use crate::protocol::Digest;
+
+/// Most blocks decoded at a time: their 2 MiB each are zeroed just before, and should still be in the cache.
+const DECODE_BLOCKS_MAX: usize = 8;
+
+/// An assignment that grows chunk by chunk.
+#[derive(Debug)]
+pub(super) struct AssignmentDecoder {
+    facts: AssignmentFacts,
+    /// Header of the first chunk with its digest; all others must have the same.
+    header: Option<(Header, Digest)>,
+    assignment: Assignment,
+    next_block: usize,
+}
+
+impl AssignmentDecoder {
+    /// Starts an assignment of these counts. Memory for them is set aside with the first chunk.
+    pub(super) fn new(facts: AssignmentFacts) -> Self {
+        Self {
+            facts,
+            header: None,
+            assignment: Assignment::default(),
+            next_block: 0,
+        }
+    }
+
+    /// Decodes the next chunk.
+    pub(super) fn push(&mut self, index: u32, bytes: &[u8]) -> Result<(), CodecError> {
+        let chunk = ChunkView::read(bytes, index, &self.facts)?;
+        let (header, digest) = match self.header {
+            Some((header, digest)) if header == chunk.header => (header, digest),
+            Some(_) => {
+                return Err(CodecError::BlockLength {
+                    found: chunk.header.block_len,
+                });
+            }
+            None => {
+                self.assignment.input.reserve_exact(self.facts.num_inputs);
+                self.assignment.aux.reserve_exact(self.facts.num_aux);
+                *self.header.insert((chunk.header, chunk.header.digest()))
+            }
+        };
+        let first = chunk.first_block as usize;
+        if first != self.next_block {
+            return Err(CodecError::BlockOrder {
+                chunk: index,
+                expected: u32::try_from(self.next_block).unwrap_or(u32::MAX),
+                found: chunk.first_block,
+            });
+        }
+        if first + chunk.blocks.len() > header.block_count() {
+            return Err(CodecError::TooManyBlocks { chunk: index });
+        }
+        let mut rest = chunk.blocks.as_slice();
+        while !rest.is_empty() {
+            let run = self.run_length(&header, rest.len());
+            let (now, later) = rest.split_at(run);
+            self.decode_run(&header, &digest, now)?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Header of the chunks so far.
+    pub(super) fn header(&self) -> Option<&Header> {
+        self.header.as_ref().map(|(header, _)| header)
+    }
+
+    /// Bytes of the scalars that were decoded so far.
+    pub(super) const fn raw_bytes(&self) -> u64 {
+        (self.assignment.input.len() as u64 + self.assignment.aux.len() as u64) * 32
+    }
+
+    /// What was decoded.
+    pub(super) fn finish(self) -> Assignment {
+        self.assignment
+    }
+
+    /// How many of the next blocks are decoded together: of one vector, and no more than the threads can take.
+    fn run_length(&self, header: &Header, available: usize) -> usize {
+        let vector = |block| header.place(block).map(|place| place.vector);
+        let most = rayon::current_num_threads()
+            .min(DECODE_BLOCKS_MAX)
+            .min(available);
+        (1..most)
+            .find(|ahead| vector(self.next_block + ahead) != vector(self.next_block))
+            .unwrap_or(most)
+    }
+
+    /// Decodes blocks of one vector at its end.
+    fn decode_run(
+        &mut self,
+        header: &Header,
+        digest: &Digest,
+        blocks: &[BlockFrame<'_>],
+    ) -> Result<(), CodecError> {
+        let places: Vec<BlockPlace> = (self.next_block..)
+            .map_while(|block| header.place(block))
+            .take(blocks.len())
+            .collect();
+        let (Some(first), Some(last)) = (places.first(), places.last()) else {
+            return Ok(());
+        };
+        let vector = match first.vector {
+            AssignmentVector::Input => &mut self.assignment.input,
+            AssignmentVector::Aux => &mut self.assignment.aux,
+        };
+        vector.resize(last.start + last.len, Scalar::ZERO);
+        let next_block = self.next_block;
+        vector[first.start..]
+            .par_chunks_mut(header.block_len as usize)
+            .zip(blocks)
+            .zip(&places)
+            .enumerate()
+            .try_for_each(|(ahead, ((target, frame), place))| {
+                let block = u32::try_from(next_block + ahead).unwrap_or(u32::MAX);
+                block::decode(frame, digest, block, target)
+                    .map_err(|fault| refuse(fault, block, place))
+            })?;
+        self.next_block += blocks.len();
+        Ok(())
+    }
+}
+
+/// The error for a block that was refused.
+fn refuse(fault: BlockFault, block: u32, place: &BlockPlace) -> CodecError {
+    match fault {
+        BlockFault::Checksum => CodecError::BlockChecksum { block },
+        BlockFault::Malformed(reason) => CodecError::MalformedBlock { block, reason },
+        BlockFault::NonCanonical(index) => CodecError::NonCanonicalScalar {
+            vector: place.vector,
+            index: place.start + index,
+        },
+    }
+}
