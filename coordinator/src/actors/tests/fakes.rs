@@ -9,7 +9,7 @@ use proofmill_shared::broker::{BrokerHandle, TokenCheck};
 use proofmill_shared::membership::{Assigned, MemberOptions, Membership};
 use proofmill_shared::protocol::{
     CircuitRecord, Digest, FailureKind, Incarnation, PROTOCOL_VERSION, PartitionProof, Plan, Role,
-    Task, TaskFailure, TaskKey, UnixMicros, WorkerEvent, WorkerId, WorkerRecord,
+    Task, TaskFailure, TaskKey, WorkerEvent, WorkerId, WorkerRecord,
 };
 use proofmill_shared::telemetry::{ClusterClock, TimelineEvent, TimelineRecord};
 use tokio::sync::{Notify, mpsc};
@@ -242,9 +242,4 @@ impl Hands {
             summary: "a number".into(),
         })
     }
-}
-
-/// A cluster clock for tests, well past the epoch.
-pub(super) fn clock() -> ClusterClock {
-    ClusterClock::anchored(UnixMicros(1_700_000_000_000_000), Duration::ZERO, 0)
 }

@@ -16,7 +16,7 @@ use crate::view::Expectation;
 
 #[actix::test]
 async fn a_job_runs_to_success_and_leaves_proofs_timeline_and_nothing_else() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let _gpu = cluster.gpu("gpu-1", Manner::Diligent).await;
@@ -49,7 +49,7 @@ async fn a_job_runs_to_success_and_leaves_proofs_timeline_and_nothing_else() {
 
 #[actix::test]
 async fn spans_of_a_job_are_one_trace_under_the_root_that_its_record_keeps() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let (spans, mut recorded) = SpanSink::channel(256);
     let mut options = cluster.options();
     options.spans = spans;
@@ -81,7 +81,7 @@ async fn spans_of_a_job_are_one_trace_under_the_root_that_its_record_keeps() {
 
 #[actix::test]
 async fn a_thousand_jobs_on_five_workers_all_end_and_every_credit_comes_back() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let mut workers = Vec::new();
     for name in ["synth-1", "synth-2", "synth-3"] {
@@ -103,7 +103,7 @@ async fn a_thousand_jobs_on_five_workers_all_end_and_every_credit_comes_back() {
 
 #[actix::test]
 async fn the_same_key_names_the_same_job_and_another_request_conflicts() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let keyed = |input| {
@@ -121,7 +121,7 @@ async fn the_same_key_names_the_same_job_and_another_request_conflicts() {
 
 #[actix::test]
 async fn a_key_whose_job_was_never_created_creates_it_now() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let mut keyed = request("1");
@@ -145,7 +145,7 @@ async fn a_key_whose_job_was_never_created_creates_it_now() {
 
 #[actix::test]
 async fn what_cannot_become_a_job_is_refused_before_anything_is_written() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let mut options = cluster.options();
     options.queue_limit = 1;
     let handle = cluster.coordinator_with(options).await;
@@ -174,7 +174,7 @@ async fn what_cannot_become_a_job_is_refused_before_anything_is_written() {
 
 #[actix::test]
 async fn an_input_at_fault_is_rejected_with_the_workers_reason() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let view = run(&handle, request("many")).await;
@@ -185,7 +185,7 @@ async fn an_input_at_fault_is_rejected_with_the_workers_reason() {
 
 #[actix::test]
 async fn a_result_other_than_stated_is_rejected_and_the_stated_one_is_not() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let _gpu = cluster.gpu("gpu-1", Manner::Diligent).await;
@@ -202,7 +202,7 @@ async fn a_result_other_than_stated_is_rejected_and_the_stated_one_is_not() {
 
 #[actix::test]
 async fn a_job_past_its_deadline_expires() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let mut request = request("1");
@@ -214,7 +214,7 @@ async fn a_job_past_its_deadline_expires() {
 
 #[actix::test]
 async fn a_cancelled_job_stops_its_worker_and_stays_cancelled() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let gpu = cluster.gpu("gpu-1", Manner::Dawdling).await;
@@ -239,7 +239,7 @@ async fn a_cancelled_job_stops_its_worker_and_stays_cancelled() {
 
 #[actix::test]
 async fn workers_are_shown_with_what_they_were_assigned() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let _gpu = cluster.worker("gpu-1", Role::Gpu, Manner::Dawdling).await;
@@ -258,7 +258,7 @@ async fn workers_are_shown_with_what_they_were_assigned() {
 fn a_panic_in_an_actor_ends_the_process() {
     let runner = System::new();
     runner.block_on(async {
-        let cluster = Cluster::new();
+        let cluster = Cluster::new().await;
         let handle = cluster.coordinator().await;
         handle.supervisor().do_send(PanicNow);
         let part = "job supervisor";

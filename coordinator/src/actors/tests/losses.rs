@@ -8,7 +8,7 @@ use crate::job::{DeadLetter, MAX_FAILED_ATTEMPTS};
 
 #[actix::test]
 async fn a_lost_device_is_replaced_without_synthesizing_again() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let lost = cluster.gpu("gpu-1", Manner::Dawdling).await;
@@ -28,7 +28,7 @@ async fn a_lost_device_is_replaced_without_synthesizing_again() {
 
 #[actix::test]
 async fn a_lost_synth_worker_is_replaced() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let lost = cluster
         .worker("synth-1", Role::Synth, Manner::Dawdling)
@@ -47,7 +47,7 @@ async fn a_lost_synth_worker_is_replaced() {
 
 #[actix::test]
 async fn a_worker_that_comes_back_as_a_new_process_loses_what_it_held() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let old = cluster.gpu("gpu-1", Manner::Dawdling).await;
@@ -64,7 +64,7 @@ async fn a_worker_that_comes_back_as_a_new_process_loses_what_it_held() {
 
 #[actix::test]
 async fn effects_whose_events_were_lost_are_found_by_their_marks() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let _gpu = cluster.gpu("gpu-1", Manner::Silent).await;
@@ -75,7 +75,7 @@ async fn effects_whose_events_were_lost_are_found_by_their_marks() {
 
 #[actix::test]
 async fn attempts_that_run_out_leave_a_dead_letter_and_an_input_to_retry_with() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let handle = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let failing = cluster.gpu("gpu-1", Manner::Failing).await;
@@ -99,7 +99,7 @@ async fn attempts_that_run_out_leave_a_dead_letter_and_an_input_to_retry_with() 
 
 #[actix::test]
 async fn the_next_coordinator_finds_jobs_and_the_results_that_arrived_meanwhile() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let first = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let gpu = cluster.gpu("gpu-1", Manner::Dawdling).await;
@@ -121,7 +121,7 @@ async fn the_next_coordinator_finds_jobs_and_the_results_that_arrived_meanwhile(
             .is_some()
     })
     .await;
-    cluster.bench.lose_events();
+    cluster.lose_events().await;
     let second = cluster.coordinator().await;
     let view = second.wait(job, LIMIT).await.unwrap();
     assert_succeeded(&view);
@@ -141,7 +141,7 @@ async fn the_next_coordinator_finds_jobs_and_the_results_that_arrived_meanwhile(
 
 #[actix::test]
 async fn a_second_coordinator_stands_by_and_takes_over() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let first = cluster.coordinator().await;
     let second = Coordinator::start(cluster.options());
     let _synth = cluster.synth("synth-1").await;
@@ -161,7 +161,7 @@ async fn a_second_coordinator_stands_by_and_takes_over() {
 
 #[actix::test]
 async fn a_coordinator_that_lost_the_lead_ends_at_its_next_write() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::new().await;
     let first = cluster.coordinator().await;
     let _synth = cluster.synth("synth-1").await;
     let gpu = cluster.gpu("gpu-1", Manner::Dawdling).await;
@@ -170,7 +170,7 @@ async fn a_coordinator_that_lost_the_lead_ends_at_its_next_write() {
         !gpu.diary.lock().started.is_empty()
     })
     .await;
-    cluster.bench.depose();
+    cluster.depose(&first).await;
     let second = cluster.coordinator().await;
     second.cancel(job).await.unwrap();
     assert_eq!(first.ended().await, CoordinatorEnd::Deposed);

@@ -1,6 +1,5 @@
 //! Whole coordinators over a broker, with workers that prove nothing.
 
-mod bench_broker;
 mod fakes;
 mod life;
 mod losses;
@@ -9,12 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use proofmill_shared::broker::BrokerHandle;
+use proofmill_shared::broker::{BrokerHandle, MemoryBroker, MemoryConfig};
 use proofmill_shared::protocol::Role;
 use proofmill_shared::telemetry::ClusterClock;
 
-use self::bench_broker::BenchBroker;
-use self::fakes::{CIRCUIT, FakeWorker, Manner, clock};
+use self::fakes::{CIRCUIT, FakeWorker, Manner};
 use super::job_supervisor::testing::{Books, DescribeBooks};
 use super::{Coordinator, CoordinatorOptions};
 use crate::handle::CoordinatorHandle;
@@ -25,19 +23,39 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// A broker and a clock, and the coordinators and workers that a test adds.
 struct Cluster {
-    bench: BenchBroker,
     broker: BrokerHandle,
     clock: ClusterClock,
 }
 
 impl Cluster {
-    fn new() -> Self {
-        let clock = clock();
-        let bench = BenchBroker::new(clock.clone());
-        Self {
-            broker: Arc::new(bench.clone()),
-            bench,
-            clock,
+    async fn new() -> Self {
+        let broker: BrokerHandle = MemoryBroker::start(MemoryConfig::default());
+        let clock = ClusterClock::measure(&*broker).await.unwrap();
+        Self { broker, clock }
+    }
+
+    /// Takes the lead from a coordinator, as a lapse of its time would.
+    async fn depose(&self, handle: &CoordinatorHandle) {
+        let site = handle.site();
+        let holder = site.options.holder.as_str();
+        let released = self.broker.release_leadership(holder, site.leader());
+        released.await.unwrap();
+    }
+
+    /// Loses every event that waits.
+    async fn lose_events(&self) {
+        let mut thief = self
+            .broker
+            .open_events("thief", Duration::ZERO)
+            .await
+            .unwrap();
+        loop {
+            let stolen = thief.read(64, Duration::from_millis(20)).await.unwrap();
+            if stolen.is_empty() {
+                return;
+            }
+            let ids: Vec<String> = stolen.into_iter().map(|delivery| delivery.id).collect();
+            thief.ack(&ids).await.unwrap();
         }
     }
 
