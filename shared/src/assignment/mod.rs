@@ -22,6 +22,8 @@ mod manifest;
 mod publisher;
 mod reader;
 mod scalar;
+#[cfg(test)]
+mod tests;
 
 pub use self::block::EncodingMix;
 pub use self::chunk::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, ChunkPlan, EncodedChunk};

@@ -2,7 +2,7 @@
 //!
 //! *Layout*: `heart` (the heartbeat on an OS thread of its own), `inbox` (assignments in, acknowledgements out),
 //! `control` (cancel and take-back), `held` (what this worker holds, and the ticket for each), `emitter` (events to the
-//! coordinator), `containment` (panics that may happen, and panics that must end the process).
+//! coordinator), `journal` (what one attempt leaves behind), `containment` (panics that may happen, and panics that must end the process).
 //!
 //! Both kinds of workers join in the same way and know nothing of each other.
 
@@ -12,6 +12,7 @@ mod emitter;
 mod heart;
 mod held;
 mod inbox;
+mod journal;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use tokio::sync::{mpsc, watch};
 pub use containment::{Contained, contain, exit_on_panic};
 pub use emitter::EventEmitter;
 pub use held::{CancelFlag, Ticket};
+pub use journal::{AttemptJournal, JournalContext};
 
 use self::heart::Heart;
 use self::held::HeldTable;

@@ -19,6 +19,8 @@ mod decode;
 mod encode;
 mod gaps;
 mod mix;
+#[cfg(test)]
+mod tests;
 
 pub(super) use self::decode::{BlockFault, BlockFrame, decode};
 pub(super) use self::encode::{BlockScratch, encode};

@@ -1,0 +1,87 @@
+//! Speed of the assignment codec, in raw witness bytes (32 a scalar), on all threads of the rayon pool.
+//!
+//! One core: `RAYON_NUM_THREADS=1 cargo bench -p proofmill-shared --bench codec`.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use ff::Field;
+use proofmill_shared::assignment::{
+    AssignmentCollector, AssignmentEncoder, AssignmentFacts, CHUNK_BYTES_MAX, ChunkPlan,
+    EncodedChunk, Manifest,
+};
+use proofmill_shared::broker::PayloadKey;
+use proofmill_shared::groth16::{Assignment, Scalar};
+use proofmill_shared::protocol::{Digest, JobId};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+
+/// Private variables: 32 MiB raw, more than the caches of one core hold.
+const NUM_AUX: usize = 1 << 20;
+
+/// Of 1,000 values, how many need 32 bytes: in a PoRep witness, and in a dense one.
+const MIXES: [(&str, u32); 2] = [("mixed", 16), ("dense", 1000)];
+
+fn assignment(dense_permille: u32) -> Arc<Assignment> {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut value = || {
+        if rng.next_u32() % 1000 < dense_permille {
+            Scalar::random(&mut rng)
+        } else {
+            Scalar::from(u64::from(rng.next_u32() & 1))
+        }
+    };
+    Arc::new(Assignment {
+        input: vec![Scalar::ONE],
+        aux: (0..NUM_AUX).map(|_| value()).collect(),
+    })
+}
+
+fn encode(key: PayloadKey, assignment: &Arc<Assignment>) -> (Vec<EncodedChunk>, Manifest) {
+    let plan = ChunkPlan::for_entry_limit(CHUNK_BYTES_MAX).expect("the limit is the chunk's own");
+    let shape = Digest::of(b"shape");
+    let mut encoder =
+        AssignmentEncoder::new(key, shape, Arc::clone(assignment), plan).expect("the counts fit");
+    let chunks = encoder.by_ref().collect();
+    (chunks, encoder.finish())
+}
+
+fn decode(facts: AssignmentFacts, chunks: &[EncodedChunk], manifest: &[u8]) -> Assignment {
+    let mut collector = AssignmentCollector::new(facts).expect("the counts fit");
+    for chunk in chunks {
+        collector
+            .push_chunk(chunk.index, chunk.bytes.clone())
+            .expect("the chunk is as it was coded");
+    }
+    collector
+        .finish(manifest)
+        .expect("the manifest is as it was coded")
+}
+
+fn codec(criterion: &mut Criterion) {
+    let key = PayloadKey {
+        job: JobId::generate(),
+        partition: 0,
+        attempt: 1,
+    };
+    for (mix, dense_permille) in MIXES {
+        let assignment = assignment(dense_permille);
+        let (chunks, manifest) = encode(key, &assignment);
+        let facts = manifest.header.facts;
+        let manifest = manifest.encode();
+        let mut group = criterion.benchmark_group(mix);
+        group.sample_size(20);
+        group.throughput(Throughput::Bytes(facts.raw_bytes()));
+        group.bench_function("encode", |bencher| {
+            bencher.iter(|| encode(key, black_box(&assignment)));
+        });
+        group.bench_function("decode", |bencher| {
+            bencher.iter(|| decode(facts, black_box(&chunks), &manifest));
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, codec);
+criterion_main!(benches);
