@@ -34,7 +34,9 @@ pub struct ChainInput {
 
 impl std::fmt::Debug for ChainInput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ChainInput").field("partitions", &(self.ends.len() - 1)).finish()
+        f.debug_struct("ChainInput")
+            .field("partitions", &(self.ends.len() - 1))
+            .finish()
     }
 }
 
@@ -64,28 +66,38 @@ impl Chain {
 
 /// Reads a scalar from a JSON number, a decimal text or a `0x` hex text; nothing is reduced.
 fn read_scalar(value: &Value) -> Result<Scalar, CircuitError> {
-    let malformed = || CircuitError::malformed("start must be a whole number, as a number or as decimal or 0x text");
+    let malformed = || {
+        CircuitError::malformed(
+            "start must be a whole number, as a number or as decimal or 0x text",
+        )
+    };
     let text = match value {
         Value::Number(number) => return number.as_u64().map(Scalar::from).ok_or_else(malformed),
         Value::String(text) => text,
         _ => return Err(malformed()),
     };
-    let too_large = || CircuitError::malformed("start is not below the modulus of the scalar field");
+    let too_large =
+        || CircuitError::malformed("start is not below the modulus of the scalar field");
     if let Some(digits) = text.strip_prefix("0x") {
         if digits.is_empty() || digits.len() > 64 {
             return Err(malformed());
         }
         let mut bytes = [0u8; 32];
         hex::decode_to_slice(format!("{digits:0>64}"), &mut bytes).map_err(|_| malformed())?;
-        return scalar_from_be(&bytes).ok_or_else(too_large);
+        return scalar_from_be(&bytes).map_err(|_| too_large());
     }
     // `from_str_vartime` refuses what is not decimal, and reduces: a canonical number reads back as itself.
     let digits = text.trim_start_matches('0');
     if text.is_empty() || text.len() > 80 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(malformed());
     }
-    let scalar = Scalar::from_str_vartime(if digits.is_empty() { "0" } else { digits }).ok_or_else(malformed)?;
-    if decimal(&scalar) == if digits.is_empty() { "0" } else { digits } { Ok(scalar) } else { Err(too_large()) }
+    let scalar = Scalar::from_str_vartime(if digits.is_empty() { "0" } else { digits })
+        .ok_or_else(malformed)?;
+    if decimal(&scalar) == if digits.is_empty() { "0" } else { digits } {
+        Ok(scalar)
+    } else {
+        Err(too_large())
+    }
 }
 
 /// Decimal digits of a scalar.
@@ -101,7 +113,11 @@ fn decimal(scalar: &Scalar) -> String {
         }
         digits.push(char::from_digit(remainder, 10).unwrap_or('0'));
     }
-    if digits.is_empty() { "0".to_owned() } else { digits.into_iter().rev().collect() }
+    if digits.is_empty() {
+        "0".to_owned()
+    } else {
+        digits.into_iter().rev().collect()
+    }
 }
 
 impl CircuitProgram for Chain {
@@ -113,7 +129,10 @@ impl CircuitProgram for Chain {
     }
 
     fn statement(&self) -> String {
-        format!("{} steps of x <- x^2 + 1 lead from the first public input to the second", self.length)
+        format!(
+            "{} steps of x <- x^2 + 1 lead from the first public input to the second",
+            self.length
+        )
     }
 
     fn input_format(&self) -> String {
@@ -122,15 +141,23 @@ impl CircuitProgram for Chain {
 
     fn parse(&self, raw: &[u8]) -> Result<ChainInput, CircuitError> {
         if raw.len() > INPUT_BYTES_MAX {
-            return Err(CircuitError::InputTooLarge { bytes: raw.len(), limit: INPUT_BYTES_MAX });
+            return Err(CircuitError::InputTooLarge {
+                bytes: raw.len(),
+                limit: INPUT_BYTES_MAX,
+            });
         }
-        let read: RawInput = serde_json::from_slice(raw).map_err(|error| CircuitError::malformed(error.to_string()))?;
+        let read: RawInput = serde_json::from_slice(raw)
+            .map_err(|error| CircuitError::malformed(error.to_string()))?;
         if read.partitions == 0 || read.partitions > PARTITIONS_MAX {
-            return Err(CircuitError::malformed(format!("partitions must be 1 to {PARTITIONS_MAX}")));
+            return Err(CircuitError::malformed(format!(
+                "partitions must be 1 to {PARTITIONS_MAX}"
+            )));
         }
         let start = read_scalar(&read.start)?;
         let ends = std::iter::successors(Some(start), |start| Some(self.end_of(*start)));
-        Ok(ChainInput { ends: ends.take(read.partitions as usize + 1).collect() })
+        Ok(ChainInput {
+            ends: ends.take(read.partitions as usize + 1).collect(),
+        })
     }
 
     fn partition_count(&self, input: &ChainInput) -> u32 {
@@ -138,19 +165,33 @@ impl CircuitProgram for Chain {
     }
 
     fn summary(&self, input: &ChainInput) -> String {
-        format!("chain of {} steps in {} partitions", self.length, input.ends.len() - 1)
+        format!(
+            "chain of {} steps in {} partitions",
+            self.length,
+            input.ends.len() - 1
+        )
     }
 
     fn blank(&self) -> ChainCircuit {
-        ChainCircuit { length: self.length, start: None }
+        ChainCircuit {
+            length: self.length,
+            start: None,
+        }
     }
 
     fn circuit(&self, input: &ChainInput, partition: u32) -> Result<ChainCircuit, CircuitError> {
         let [start, _] = pair(input, partition)?;
-        Ok(ChainCircuit { length: self.length, start: Some(start) })
+        Ok(ChainCircuit {
+            length: self.length,
+            start: Some(start),
+        })
     }
 
-    fn public_inputs(&self, input: &ChainInput, partition: u32) -> Result<Vec<Scalar>, CircuitError> {
+    fn public_inputs(
+        &self,
+        input: &ChainInput,
+        partition: u32,
+    ) -> Result<Vec<Scalar>, CircuitError> {
         Ok(pair(input, partition)?.to_vec())
     }
 
@@ -166,7 +207,8 @@ impl CircuitProgram for Chain {
                 return Err(mismatch(partition));
             }
         }
-        let hex_of = |scalar: Option<&Scalar>| scalar.map(|scalar| hex::encode(scalar_to_be(scalar)));
+        let hex_of =
+            |scalar: Option<&Scalar>| scalar.map(|scalar| hex::encode(scalar_to_be(scalar)));
         Ok(json!({
             "start": hex_of(input.ends.first()),
             "end": hex_of(input.ends.last()),
@@ -179,7 +221,9 @@ fn pair(input: &ChainInput, partition: u32) -> Result<[Scalar; 2], CircuitError>
     let index = partition as usize;
     match input.ends.get(index..index + 2) {
         Some([start, end]) => Ok([*start, *end]),
-        _ => Err(CircuitError::Inconsistent { reason: format!("there is no partition {partition}") }),
+        _ => Err(CircuitError::Inconsistent {
+            reason: format!("there is no partition {partition}"),
+        }),
     }
 }
 
@@ -202,7 +246,12 @@ impl Circuit<Scalar> for ChainCircuit {
             } else {
                 cs.alloc(|| "x", || value.ok_or_else(missing))?
             };
-            cs.enforce(|| "step", |lc| lc + x, |lc| lc + x, |lc| lc + next - CS::one());
+            cs.enforce(
+                || "step",
+                |lc| lc + x,
+                |lc| lc + x,
+                |lc| lc + next - CS::one(),
+            );
             x = next;
         }
         Ok(())
@@ -231,29 +280,56 @@ mod tests {
             .collect();
         assert_eq!(circuit.finish(&input, &proofs).unwrap()["steps"], 15);
         let swapped = [proofs[1].clone(), proofs[0].clone(), proofs[2].clone()];
-        assert!(matches!(circuit.finish(&input, &swapped), Err(CircuitError::OutputMismatch { .. })));
-        assert!(matches!(circuit.finish(&input, &proofs[..2]), Err(CircuitError::OutputMismatch { .. })));
+        assert!(matches!(
+            circuit.finish(&input, &swapped),
+            Err(CircuitError::OutputMismatch { .. })
+        ));
+        assert!(matches!(
+            circuit.finish(&input, &proofs[..2]),
+            Err(CircuitError::OutputMismatch { .. })
+        ));
     }
 
     #[test]
     fn a_start_reads_in_three_forms_and_is_never_reduced() {
-        let modulus = "52435875175126190479447740508185965837690552500527637822603658699938581184513";
+        let modulus =
+            "52435875175126190479447740508185965837690552500527637822603658699938581184513";
         let below = "52435875175126190479447740508185965837690552500527637822603658699938581184512";
         assert_eq!(read_scalar(&json!(7)), Ok(Scalar::from(7)));
         assert_eq!(read_scalar(&json!("007")), Ok(Scalar::from(7)));
         assert_eq!(read_scalar(&json!("0x07")), Ok(Scalar::from(7)));
         assert_eq!(read_scalar(&json!("0")), Ok(Scalar::ZERO));
         assert_eq!(read_scalar(&json!(below)), Ok(-Scalar::ONE));
-        for bad in [json!(modulus), json!("0x".to_owned() + &"f".repeat(64)), json!(-1), json!(""), json!("1e3"), json!([])] {
-            assert!(matches!(read_scalar(&bad), Err(CircuitError::MalformedInput { .. })), "{bad}");
+        for bad in [
+            json!(modulus),
+            json!("0x".to_owned() + &"f".repeat(64)),
+            json!(-1),
+            json!(""),
+            json!("1e3"),
+            json!([]),
+        ] {
+            assert!(
+                matches!(read_scalar(&bad), Err(CircuitError::MalformedInput { .. })),
+                "{bad}"
+            );
         }
     }
 
     #[test]
     fn malformed_inputs_are_refused() {
-        for bad in ["", "{", "[]", r#"{"start": 1, "partitions": 0}"#, r#"{"start": 1, "partitions": 9999}"#, r#"{"start": 1, "x": 2}"#] {
+        for bad in [
+            "",
+            "{",
+            "[]",
+            r#"{"start": 1, "partitions": 0}"#,
+            r#"{"start": 1, "partitions": 9999}"#,
+            r#"{"start": 1, "x": 2}"#,
+        ] {
             let refused = SHORT.parse(bad.as_bytes()).unwrap_err();
-            assert!(matches!(refused, CircuitError::MalformedInput { .. }), "{bad}");
+            assert!(
+                matches!(refused, CircuitError::MalformedInput { .. }),
+                "{bad}"
+            );
         }
     }
 }

@@ -62,7 +62,9 @@ pub enum CircuitError {
 impl CircuitError {
     /// A malformed input, with what is wrong and where.
     pub fn malformed(reason: impl Into<String>) -> Self {
-        Self::MalformedInput { reason: reason.into() }
+        Self::MalformedInput {
+            reason: reason.into(),
+        }
     }
 
     /// What the failure means for the job.
@@ -84,6 +86,8 @@ impl CircuitError {
 
 impl From<ShapeError> for CircuitError {
     fn from(error: ShapeError) -> Self {
-        Self::Inconsistent { reason: error.to_string() }
+        Self::Inconsistent {
+            reason: error.to_string(),
+        }
     }
 }

@@ -50,7 +50,11 @@ pub trait CircuitProgram: Send + Sync + 'static {
     ///
     /// # Errors
     /// Any [`CircuitError`] about the input.
-    fn public_inputs(&self, input: &Self::Input, partition: u32) -> Result<Vec<Scalar>, CircuitError>;
+    fn public_inputs(
+        &self,
+        input: &Self::Input,
+        partition: u32,
+    ) -> Result<Vec<Scalar>, CircuitError>;
 
     /// Joins the public inputs of all proofs, in order, into the job's output. The default says how many there are:
     /// right for circuits whose partitions have nothing to do with each other.

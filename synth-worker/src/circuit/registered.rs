@@ -29,12 +29,19 @@ trait Erased: Send + Sync {
     fn record_shape(&self) -> Result<Shape, CircuitError>;
     fn parse(&self, raw: &[u8]) -> Result<ParsedInput, CircuitError>;
     fn count_and_summary(&self, input: &ParsedInput) -> Result<(u32, String), CircuitError>;
-    fn witness(&self, input: &ParsedInput, partition: u32, shape: &Shape) -> Result<Assignment, CircuitError>;
+    fn witness(
+        &self,
+        input: &ParsedInput,
+        partition: u32,
+        shape: &Shape,
+    ) -> Result<Assignment, CircuitError>;
     fn finish(&self, input: &ParsedInput, proofs: &[Vec<Scalar>]) -> Result<Value, CircuitError>;
 }
 
 fn typed<P: CircuitProgram>(input: &ParsedInput) -> Result<&P::Input, CircuitError> {
-    let reason = || CircuitError::Inconsistent { reason: "input was parsed by another program".into() };
+    let reason = || CircuitError::Inconsistent {
+        reason: "input was parsed by another program".into(),
+    };
     input.0.downcast_ref().ok_or_else(reason)
 }
 
@@ -60,11 +67,17 @@ impl<P: CircuitProgram> Erased for P {
         Ok((self.partition_count(input), self.summary(input)))
     }
 
-    fn witness(&self, input: &ParsedInput, partition: u32, shape: &Shape) -> Result<Assignment, CircuitError> {
+    fn witness(
+        &self,
+        input: &ParsedInput,
+        partition: u32,
+        shape: &Shape,
+    ) -> Result<Assignment, CircuitError> {
         let input = typed::<P>(input)?;
         let assignment = witness::build(self.circuit(input, partition)?, shape)?;
         if assignment.input[1..] != self.public_inputs(input, partition)? {
-            let reason = format!("partition {partition} has other public inputs than the program says");
+            let reason =
+                format!("partition {partition} has other public inputs than the program says");
             return Err(CircuitError::Inconsistent { reason });
         }
         Ok(assignment)
@@ -84,7 +97,9 @@ pub struct RegisteredCircuit {
 
 impl fmt::Debug for RegisteredCircuit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RegisteredCircuit").field("id", &self.id()).finish_non_exhaustive()
+        f.debug_struct("RegisteredCircuit")
+            .field("id", &self.id())
+            .finish_non_exhaustive()
     }
 }
 
@@ -96,7 +111,10 @@ fn contained<T>(code: impl FnOnce() -> Result<T, CircuitError>) -> Result<T, Cir
 impl RegisteredCircuit {
     /// Wraps a program.
     pub fn new(program: impl CircuitProgram) -> Self {
-        Self { program: Arc::new(program), shape: Arc::default() }
+        Self {
+            program: Arc::new(program),
+            shape: Arc::default(),
+        }
     }
 
     /// Name and version.
@@ -110,7 +128,9 @@ impl RegisteredCircuit {
     /// # Errors
     /// [`CircuitError::Inconsistent`] if the blank circuit cannot be recorded, [`CircuitError::Panicked`].
     pub fn shape(&self) -> Result<Arc<Shape>, CircuitError> {
-        self.shape.get_or_init(|| contained(|| self.program.record_shape()).map(Arc::new)).clone()
+        self.shape
+            .get_or_init(|| contained(|| self.program.record_shape()).map(Arc::new))
+            .clone()
     }
 
     /// The circuit as the cluster knows it.
@@ -147,9 +167,15 @@ impl RegisteredCircuit {
         let shape = self.shape()?;
         let (partition_count, summary) = contained(|| self.program.count_and_summary(input))?;
         if partition_count == 0 {
-            return Err(CircuitError::Inconsistent { reason: "an input makes no partition".into() });
+            return Err(CircuitError::Inconsistent {
+                reason: "an input makes no partition".into(),
+            });
         }
-        Ok(Plan { partition_count, shape: shape.digest, summary })
+        Ok(Plan {
+            partition_count,
+            shape: shape.digest,
+            summary,
+        })
     }
 
     /// Computes the witness of one partition; its lengths and public inputs are checked, its constraints are not: see
@@ -166,7 +192,11 @@ impl RegisteredCircuit {
     ///
     /// # Errors
     /// [`CircuitError::OutputMismatch`], or [`CircuitError::Panicked`].
-    pub fn finish(&self, input: &ParsedInput, proofs: &[Vec<Scalar>]) -> Result<Value, CircuitError> {
+    pub fn finish(
+        &self,
+        input: &ParsedInput,
+        proofs: &[Vec<Scalar>],
+    ) -> Result<Value, CircuitError> {
         contained(|| self.program.finish(input, proofs))
     }
 }

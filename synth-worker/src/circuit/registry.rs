@@ -44,8 +44,16 @@ impl CircuitRegistry {
     /// # Errors
     /// [`CircuitError::UnknownCircuit`] with the names that are known.
     pub fn get(&self, id: &CircuitId) -> Result<&RegisteredCircuit, CircuitError> {
-        let known = || self.ids().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let unknown = || CircuitError::UnknownCircuit { circuit: id.to_string(), known: known() };
+        let known = || {
+            self.ids()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let unknown = || CircuitError::UnknownCircuit {
+            circuit: id.to_string(),
+            known: known(),
+        };
         self.circuits.get(id).ok_or_else(unknown)
     }
 

@@ -13,10 +13,20 @@ use crate::circuit::CircuitError;
 pub fn build<C: Circuit<Scalar>>(circuit: C, shape: &Shape) -> Result<Assignment, CircuitError> {
     let mut input = Vec::with_capacity(shape.num_inputs);
     input.push(Scalar::ONE);
-    let mut builder = WitnessBuilder { input, aux: Vec::with_capacity(shape.num_aux) };
-    circuit.synthesize(&mut builder).map_err(|error| CircuitError::Synthesis { reason: error.to_string() })?;
-    let assignment = Assignment { input: builder.input, aux: builder.aux };
-    shape.check_lengths(&assignment)?;
+    let mut builder = WitnessBuilder {
+        input,
+        aux: Vec::with_capacity(shape.num_aux),
+    };
+    circuit
+        .synthesize(&mut builder)
+        .map_err(|error| CircuitError::Synthesis {
+            reason: error.to_string(),
+        })?;
+    let assignment = Assignment {
+        input: builder.input,
+        aux: builder.aux,
+    };
+    shape.check_assignment(&assignment)?;
     Ok(assignment)
 }
 
@@ -30,7 +40,10 @@ impl ConstraintSystem<Scalar> for WitnessBuilder {
     type Root = Self;
 
     fn new() -> Self {
-        Self { input: vec![Scalar::ONE], aux: Vec::new() }
+        Self {
+            input: vec![Scalar::ONE],
+            aux: Vec::new(),
+        }
     }
 
     fn alloc<F, A, AR>(&mut self, _: A, value: F) -> Result<Variable, SynthesisError>

@@ -56,7 +56,9 @@ fn public_inputs(before: &State, after: &State, count: usize) -> Vec<Scalar> {
 /// Four words, the first most significant.
 fn pack(words: &[u32]) -> Scalar {
     let shift = Scalar::from(1 << 32);
-    words.iter().fold(Scalar::from(0), |sum, word| sum * shift + Scalar::from(u64::from(*word)))
+    words.iter().fold(Scalar::from(0), |sum, word| {
+        sum * shift + Scalar::from(u64::from(*word))
+    })
 }
 
 impl CircuitProgram for Sha256 {
@@ -64,8 +66,11 @@ impl CircuitProgram for Sha256 {
     type Circuit = Sha256Circuit;
 
     fn id(&self) -> CircuitId {
-        let name =
-            if self.blocks == DEFAULT_BLOCKS { "sha256".to_owned() } else { format!("sha256-b{}", self.blocks) };
+        let name = if self.blocks == DEFAULT_BLOCKS {
+            "sha256".to_owned()
+        } else {
+            format!("sha256-b{}", self.blocks)
+        };
         CircuitId::new(&name, 1).expect("built-in names are legal")
     }
 
@@ -83,7 +88,10 @@ impl CircuitProgram for Sha256 {
 
     fn parse(&self, raw: &[u8]) -> Result<Sha256Input, CircuitError> {
         if raw.len() > FILE_BYTES_MAX {
-            return Err(CircuitError::InputTooLarge { bytes: raw.len(), limit: FILE_BYTES_MAX });
+            return Err(CircuitError::InputTooLarge {
+                bytes: raw.len(),
+                limit: FILE_BYTES_MAX,
+            });
         }
         Ok(Sha256Input::new(raw, self.blocks))
     }
@@ -93,7 +101,12 @@ impl CircuitProgram for Sha256 {
     }
 
     fn summary(&self, input: &Sha256Input) -> String {
-        format!("file of {} bytes in {} partitions of {} blocks", input.file_len(), input.group_count(), self.blocks)
+        format!(
+            "file of {} bytes in {} partitions of {} blocks",
+            input.file_len(),
+            input.group_count(),
+            self.blocks
+        )
     }
 
     fn blank(&self) -> Sha256Circuit {
@@ -105,35 +118,57 @@ impl CircuitProgram for Sha256 {
         Ok(Sha256Circuit::new(self.blocks, group.before, group.blocks))
     }
 
-    fn public_inputs(&self, input: &Sha256Input, partition: u32) -> Result<Vec<Scalar>, CircuitError> {
+    fn public_inputs(
+        &self,
+        input: &Sha256Input,
+        partition: u32,
+    ) -> Result<Vec<Scalar>, CircuitError> {
         let group = input.group(partition)?;
-        Ok(public_inputs(&group.before, &group.after, group.blocks.len()))
+        Ok(public_inputs(
+            &group.before,
+            &group.after,
+            group.blocks.len(),
+        ))
     }
 
     fn finish(&self, input: &Sha256Input, proofs: &[Vec<Scalar>]) -> Result<Value, CircuitError> {
         let mismatch = |reason: String| CircuitError::OutputMismatch { reason };
         if proofs.len() != input.group_count() {
-            return Err(mismatch(format!("{} proofs for {} partitions", proofs.len(), input.group_count())));
+            return Err(mismatch(format!(
+                "{} proofs for {} partitions",
+                proofs.len(),
+                input.group_count()
+            )));
         }
         let mut state = [pack(&INITIAL_STATE[..4]), pack(&INITIAL_STATE[4..])];
         for (partition, proof) in proofs.iter().enumerate() {
             let [before_high, before_low, after_high, after_low, count] = proof[..] else {
-                return Err(mismatch(format!("partition {partition} has {} public inputs, not 5", proof.len())));
+                return Err(mismatch(format!(
+                    "partition {partition} has {} public inputs, not 5",
+                    proof.len()
+                )));
             };
             if state != [before_high, before_low] {
-                return Err(mismatch(format!("partition {partition} does not go on where the one before ended")));
+                return Err(mismatch(format!(
+                    "partition {partition} does not go on where the one before ended"
+                )));
             }
             let expected = input.blocks_in(partition);
             if count != Scalar::from(expected as u64) {
-                return Err(mismatch(format!("partition {partition} does not have {expected} blocks switched on")));
+                return Err(mismatch(format!(
+                    "partition {partition} does not have {expected} blocks switched on"
+                )));
             }
             state = [after_high, after_low];
         }
-        let digest = digest_of(&state).ok_or_else(|| mismatch("the last state is no state".into()))?;
+        let digest =
+            digest_of(&state).ok_or_else(|| mismatch("the last state is no state".into()))?;
         if digest != *input.digest() {
             return Err(mismatch("the chained digest is not the file's".into()));
         }
-        Ok(json!({ "sha256": hex::encode(digest), "bytes": input.file_len(), "blocks": input.block_count() }))
+        Ok(
+            json!({ "sha256": hex::encode(digest), "bytes": input.file_len(), "blocks": input.block_count() }),
+        )
     }
 }
 
