@@ -337,6 +337,14 @@ impl CoordinatorHandle {
     }
 }
 
+#[cfg(test)]
+impl CoordinatorHandle {
+    pub(crate) fn site(&self) -> Arc<Site> {
+        let running = self.running.as_ref().expect("a coordinator that runs");
+        Arc::clone(&running.site)
+    }
+}
+
 impl From<MailboxError> for CoordinatorError {
     fn from(_: MailboxError) -> Self {
         Self::Unavailable

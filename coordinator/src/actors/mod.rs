@@ -18,6 +18,8 @@ mod leader_keeper;
 mod roster;
 mod site;
 mod spans;
+#[cfg(test)]
+mod tests;
 mod worker_registry;
 
 pub(crate) use coordinator::Running;

@@ -11,6 +11,10 @@ use crate::job::{LossCause, WorkerLife};
 /// counts; the second look tells it from a broker that just came back without its volatile keys.
 pub(super) const LOOKS_UNTIL_LOST: u32 = 2;
 
+/// Looks after which a lost worker's inbox is removed: about ten minutes, in which a frozen one may still come back and
+/// find its streams.
+pub(super) const LOOKS_UNTIL_FORGOTTEN: u32 = 1_200;
+
 /// A life of a worker that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LostLife {
@@ -29,6 +33,8 @@ pub(crate) struct Look {
     pub(crate) lost: Vec<LostLife>,
     /// Workers seen for the first time in their present life.
     pub(crate) joined: Vec<WorkerId>,
+    /// Workers that were lost long ago: their streams are of no use any more.
+    pub(crate) forgotten: Vec<WorkerId>,
 }
 
 #[derive(Debug)]
@@ -41,6 +47,8 @@ struct Seat {
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
     seats: BTreeMap<WorkerId, Seat>,
+    /// Lost workers, with the looks since.
+    gone: BTreeMap<WorkerId, u32>,
 }
 
 impl Roster {
@@ -68,6 +76,7 @@ impl Roster {
         self.seats.retain(|worker, seat| {
             let is_lost = seat.missed >= LOOKS_UNTIL_LOST;
             if is_lost {
+                self.gone.insert(worker.clone(), 0);
                 look.lost.push(LostLife {
                     life: WorkerLife {
                         worker: worker.clone(),
@@ -78,6 +87,14 @@ impl Roster {
             }
             !is_lost
         });
+        self.gone.retain(|worker, looks| {
+            *looks += 1;
+            let is_forgotten = *looks >= LOOKS_UNTIL_FORGOTTEN;
+            if is_forgotten {
+                look.forgotten.push(worker.clone());
+            }
+            !is_forgotten
+        });
         look
     }
 
@@ -86,6 +103,7 @@ impl Roster {
             incarnation: record.incarnation,
             missed: 0,
         };
+        self.gone.remove(&record.id);
         match self.seats.insert(record.id.clone(), seat) {
             None => look.joined.push(record.id.clone()),
             Some(before) if before.incarnation != record.incarnation => {
@@ -175,6 +193,20 @@ mod tests {
             .map(|_| roster.look(Vec::new()).lost.len())
             .sum();
         assert_eq!(lost, 1);
+    }
+
+    #[test]
+    fn a_worker_is_forgotten_long_after_it_was_lost_unless_it_comes_back() {
+        let (mut roster, gpu) = (Roster::default(), record("gpu"));
+        for comes_back in [true, false] {
+            roster.look(vec![gpu.clone()]);
+            let looks = LOOKS_UNTIL_LOST + LOOKS_UNTIL_FORGOTTEN;
+            let until = if comes_back { looks / 2 } else { looks };
+            let forgotten: usize = (0..until)
+                .map(|_| roster.look(Vec::new()).forgotten.len())
+                .sum();
+            assert_eq!(forgotten, usize::from(!comes_back));
+        }
     }
 
     #[test]

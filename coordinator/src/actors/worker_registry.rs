@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, WrapFuture};
-use proofmill_shared::protocol::{CircuitRecord, WorkerRecord};
+use proofmill_shared::protocol::{CircuitRecord, WorkerId, WorkerRecord};
 use serde::de::DeserializeOwned;
 
 use super::ending::Alarm;
@@ -67,6 +67,9 @@ impl WorkerRegistry {
 
     fn take_in(&mut self, records: Vec<WorkerRecord>) -> RosterSeen {
         let look = self.roster.look(records);
+        if !look.forgotten.is_empty() {
+            actix::spawn(drop_inboxes(Arc::clone(&self.site), look.forgotten));
+        }
         for worker in &look.joined {
             tracing::info!(%worker, "worker joined");
         }
@@ -150,6 +153,16 @@ impl Handler<LookDue> for WorkerRegistry {
             }
             Err(_) => tracing::debug!("supervisor is gone, no further looks"),
         }));
+    }
+}
+
+/// Removes the streams of workers that are gone for good.
+async fn drop_inboxes(site: Arc<Site>, workers: Vec<WorkerId>) {
+    for worker in workers {
+        tracing::info!(%worker, "worker was lost long ago, its inbox is removed");
+        if let Err(error) = site.broker().drop_inbox(&worker).await {
+            tracing::warn!(%worker, %error, "inbox is not removed");
+        }
     }
 }
 

@@ -43,7 +43,13 @@ impl AttemptJournal {
         circuit: CircuitId,
         trace: TraceContext,
     ) -> Self {
-        Self { context, key, circuit, trace, timeline: Vec::new() }
+        Self {
+            context,
+            key,
+            circuit,
+            trace,
+            timeline: Vec::new(),
+        }
     }
 
     /// What every attempt of this worker shares.
@@ -73,7 +79,8 @@ impl AttemptJournal {
     /// Notes that something happened at an instant, with numbers about it.
     pub fn note(&mut self, event: TimelineEvent, at: UnixMicros, facts: &[(&str, u64)]) {
         let worker = self.context.emitter.worker();
-        let mut record = TimelineRecord::of_task(event, at, &self.key, worker).field("circuit", &self.circuit);
+        let mut record =
+            TimelineRecord::of_task(event, at, &self.key, worker).field("circuit", &self.circuit);
         if let Some(device) = &self.context.device {
             record = record.field("device", device);
         }

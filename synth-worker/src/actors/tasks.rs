@@ -1,16 +1,18 @@
 //! What a slot does: plan, synthesize, finish.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use proofmill_shared::assignment::{AssignmentPublisher, PublishError, ShippedReport};
 use proofmill_shared::broker::{BrokerError, BrokerHandle, PayloadKey, ResultWrite, TokenCheck};
-use proofmill_shared::groth16::{Scalar, scalar_from_be};
+use proofmill_shared::groth16::public_inputs_from_words;
 use proofmill_shared::membership::{AttemptJournal, CancelFlag, Ticket};
 use proofmill_shared::protocol::{
     FailureKind, FinishTask, PartitionProof, SynthTask, TaskFailure, Unit, UnixMicros, WorkerEvent,
 };
-use proofmill_shared::telemetry::spans::{MessagingOperation, attributes, names};
+use proofmill_shared::telemetry::spans::attributes::{self, MessagingOperation};
+use proofmill_shared::telemetry::spans::names;
 use proofmill_shared::telemetry::{SpanId, SpanRecord, TimelineEvent};
 use tokio::runtime::Handle;
 
@@ -53,9 +55,17 @@ impl TaskError {
             Self::Circuit(error) => error.failure(),
             Self::Input(error) => error.failure(),
             Self::Publish(error) => error.failure(),
-            Self::Broker(_) => TaskFailure::new(FailureKind::Infrastructure, "broker-failed", self.to_string()),
-            Self::Json(_) => TaskFailure::new(FailureKind::Attempt, "result-malformed", self.to_string()),
-            Self::MissingProof(_) => TaskFailure::new(FailureKind::Attempt, "proof-missing", self.to_string()),
+            Self::Broker(_) => TaskFailure::new(
+                FailureKind::Infrastructure,
+                "broker-failed",
+                self.to_string(),
+            ),
+            Self::Json(_) => {
+                TaskFailure::new(FailureKind::Attempt, "result-malformed", self.to_string())
+            }
+            Self::MissingProof(_) => {
+                TaskFailure::new(FailureKind::Attempt, "proof-missing", self.to_string())
+            }
             Self::Cancelled | Self::Stale => {
                 TaskFailure::new(FailureKind::Infrastructure, "taken-back", self.to_string())
             }
@@ -65,7 +75,11 @@ impl TaskError {
 
 impl From<PublishError> for TaskError {
     fn from(error: PublishError) -> Self {
-        if matches!(error, PublishError::Cancelled) { Self::Cancelled } else { Self::Publish(error) }
+        if matches!(error, PublishError::Cancelled) {
+            Self::Cancelled
+        } else {
+            Self::Publish(error)
+        }
     }
 }
 
@@ -82,12 +96,19 @@ pub(crate) struct TaskScene<'a> {
 impl TaskScene<'_> {
     fn check_cancelled(&self) -> Result<(), TaskError> {
         self.ticket.advance();
-        if self.cancel.is_raised() { Err(TaskError::Cancelled) } else { Ok(()) }
+        if self.cancel.is_raised() {
+            Err(TaskError::Cancelled)
+        } else {
+            Ok(())
+        }
     }
 
     /// Stores a unit's result, then says so.
     fn store(&self, result: Vec<u8>, journal: &mut AttemptJournal) -> Result<(), TaskError> {
-        match self.runtime.block_on(self.broker.store_result(journal.key(), Bytes::from(result)))? {
+        match self
+            .runtime
+            .block_on(self.broker.store_result(journal.key(), Bytes::from(result)))?
+        {
             ResultWrite::Stored | ResultWrite::AlreadyStored => {
                 self.runtime.block_on(journal.emit(WorkerEvent::Stored));
                 Ok(())
@@ -102,8 +123,16 @@ pub(crate) fn plan(scene: &TaskScene<'_>, journal: &mut AttemptJournal) -> Resul
     let started = journal.now();
     let plan = scene.circuit.plan(scene.input)?;
     let ended = journal.now();
-    journal.note(TimelineEvent::SynthEnd, ended, &[("partitions", u64::from(plan.partition_count))]);
-    journal.record(journal.span(names::SYNTH, started, ended).link(journal.trace().sender()));
+    journal.note(
+        TimelineEvent::SynthEnd,
+        ended,
+        &[("partitions", u64::from(plan.partition_count))],
+    );
+    journal.record(
+        journal
+            .span(names::SYNTH, started, ended)
+            .link(journal.trace().sender()),
+    );
     scene.store(serde_json::to_vec(&plan)?, journal)
 }
 
@@ -117,16 +146,27 @@ pub(crate) fn finish(
     let mut proofs = Vec::new();
     for partition in 0..task.partition_count {
         scene.check_cancelled()?;
-        let stored = scene.runtime.block_on(scene.broker.load_result(task.key.job, Unit::Partition(partition)))?;
-        let proof: PartitionProof = serde_json::from_slice(&stored.ok_or(TaskError::MissingProof(partition))?)?;
-        let inputs: Option<Vec<Scalar>> = proof.public_inputs.iter().map(|input| scalar_from_be(&input.0)).collect();
-        let reason = || format!("a public input of partition {partition} is not canonical");
-        proofs.push(inputs.ok_or_else(|| CircuitError::OutputMismatch { reason: reason() })?);
+        let stored = scene.runtime.block_on(
+            scene
+                .broker
+                .load_result(task.key.job, Unit::Partition(partition)),
+        )?;
+        let proof: PartitionProof =
+            serde_json::from_slice(&stored.ok_or(TaskError::MissingProof(partition))?)?;
+        let inputs = public_inputs_from_words(&proof.public_inputs).map_err(|index| {
+            let reason = format!("public input {index} of partition {partition} is not canonical");
+            CircuitError::OutputMismatch { reason }
+        })?;
+        proofs.push(inputs);
     }
     let output = scene.circuit.finish(scene.input, &proofs)?;
     let ended = journal.now();
     journal.note(TimelineEvent::SynthEnd, ended, &[]);
-    journal.record(journal.span(names::JOB_FINISH, started, ended).link(journal.trace().sender()));
+    journal.record(
+        journal
+            .span(names::JOB_FINISH, started, ended)
+            .link(journal.trace().sender()),
+    );
     scene.store(serde_json::to_vec(&output)?, journal)
 }
 
@@ -148,19 +188,34 @@ pub(crate) fn synthesize(
     journal.note(TimelineEvent::SynthEnd, ended, &[]);
     scene.check_cancelled()?;
 
-    let key = PayloadKey { job: task.key.job, partition: task.partition, attempt: task.key.attempt };
+    let key = PayloadKey {
+        job: task.key.job,
+        partition: task.partition,
+        attempt: task.key.attempt,
+    };
     let publisher = AssignmentPublisher::new(scene.broker.clone());
     let digest = shape.digest;
-    let mut send_began = ended;
-    let before_first = || {
-        send_began = journal.now();
-        journal.note(TimelineEvent::ChanSend, send_began, &[]);
-        journal.emit(WorkerEvent::Sending { shape: digest })
-    };
-    let is_cancelled = || scene.cancel.is_raised();
-    let publishing = publisher.publish(key, digest, Arc::new(assignment), before_first, is_cancelled);
+    let first_sent = AtomicU64::new(ended.0);
+    let (sending, sent_mark) = (&mut *journal, &first_sent);
+    let publishing = publisher.publish(
+        key,
+        digest,
+        Arc::new(assignment),
+        move || {
+            let now = sending.now();
+            sent_mark.store(now.0, Ordering::Relaxed);
+            sending.note(TimelineEvent::ChanSend, now, &[]);
+            sending.emit(WorkerEvent::Sending { shape: digest })
+        },
+        || scene.cancel.is_raised(),
+    );
     let report = scene.runtime.block_on(publishing)?;
-    let shipped = scene.runtime.block_on(scene.broker.mark_shipped(&task.key, report.manifest.clone()))?;
+    let send_began = UnixMicros(first_sent.into_inner());
+    let shipped = scene.runtime.block_on(
+        scene
+            .broker
+            .mark_shipped(&task.key, report.manifest.clone()),
+    )?;
     if let TokenCheck::Stale { .. } = shipped {
         if let Err(error) = scene.runtime.block_on(scene.broker.drop_payload(&key)) {
             tracing::debug!(%error, "payload of a stale attempt stays until it expires");
@@ -172,12 +227,19 @@ pub(crate) fn synthesize(
         ("bytes", report.bytes),
         ("raw_bytes", report.raw_bytes),
         ("chunks", u64::from(report.chunks)),
-        ("encode_us", u64::try_from(report.encode_time.as_micros()).unwrap_or(u64::MAX)),
+        (
+            "encode_us",
+            u64::try_from(report.encode_time.as_micros()).unwrap_or(u64::MAX),
+        ),
     ];
     journal.note(TimelineEvent::ChanSent, sent, &facts);
     record_handoff(journal, &key, ended, send_began, sent, &report);
     let (manifest, bytes, raw_bytes) = (report.manifest_digest, report.bytes, report.raw_bytes);
-    scene.runtime.block_on(journal.emit(WorkerEvent::Shipped { manifest, bytes, raw_bytes }));
+    scene.runtime.block_on(journal.emit(WorkerEvent::Shipped {
+        manifest,
+        bytes,
+        raw_bytes,
+    }));
     Ok(())
 }
 
@@ -188,9 +250,12 @@ fn record_synthesis(
     ended: UnixMicros,
     error: Option<&CircuitError>,
 ) {
-    let mut whole = journal.span(names::SYNTH, started, ended).link(journal.trace().sender());
+    let mut whole = journal
+        .span(names::SYNTH, started, ended)
+        .link(journal.trace().sender());
     let job = journal.key().job;
-    journal.record(SpanRecord::new(names::SYNTH_WITNESS, job, started, built).parent(whole.span_id));
+    journal
+        .record(SpanRecord::new(names::SYNTH_WITNESS, job, started, built).parent(whole.span_id));
     journal.record(SpanRecord::new(names::SYNTH_CHECK, job, built, ended).parent(whole.span_id));
     if let Some(error) = error {
         whole = whole.error(error.to_string());
@@ -219,7 +284,12 @@ fn record_handoff(
     let send = journal
         .span(names::HANDOFF_SEND, send_began, sent)
         .id(SpanId::of_handoff(key))
-        .messaging(system, "assignment", MessagingOperation::Send, Some(report.bytes))
+        .messaging(
+            system,
+            "assignment",
+            MessagingOperation::Send,
+            Some(report.bytes),
+        )
         .attribute(attributes::BYTES, report.bytes)
         .attribute(attributes::RAW_BYTES, report.raw_bytes)
         .attribute(attributes::RATIO, ratio)

@@ -28,7 +28,7 @@ pub(super) fn scalar_from_text(text: &str) -> Result<Scalar, ScalarTextError> {
         Some(digits) => from_hex(digits)?,
         None => from_decimal(text)?,
     };
-    scalar_from_be(&bytes).ok_or(ScalarTextError::TooLarge)
+    scalar_from_be(&bytes).map_err(|_| ScalarTextError::TooLarge)
 }
 
 fn from_hex(digits: &str) -> Result<[u8; 32], ScalarTextError> {

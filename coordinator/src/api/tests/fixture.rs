@@ -4,11 +4,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
-use proofmill_shared::protocol::UnixMicros;
+use proofmill_shared::broker::{Broker, MemoryBroker, MemoryConfig};
+use proofmill_shared::protocol::{CircuitId, CircuitRecord, Digest, UnixMicros};
 use proofmill_shared::telemetry::ClusterClock;
 use reqwest::{Method, RequestBuilder, Response};
 
 use super::super::{ApiConfig, Problem, serve};
+use crate::actors::{Coordinator, CoordinatorOptions, QUEUE_LIMIT_DEFAULT};
 use crate::handle::CoordinatorHandle;
 
 /// Largest input the test servers take, in bytes.
@@ -74,4 +76,40 @@ pub(super) async fn problem(response: Response) -> Problem {
         format!("urn:proofmill:problem:{}", problem.code)
     );
     problem
+}
+
+/// A server over a real coordinator that leads and knows the circuit `chain`; nobody works.
+pub(super) async fn running() -> TestServer {
+    running_with_queue(QUEUE_LIMIT_DEFAULT).await
+}
+
+/// The same, with room for so many jobs.
+pub(super) async fn running_with_queue(queue_limit: usize) -> TestServer {
+    let broker = MemoryBroker::start(MemoryConfig::default());
+    let circuit: CircuitId = "chain".parse().unwrap();
+    let record = CircuitRecord {
+        id: circuit.clone(),
+        statement: "a chain of squares ends in the stated value".to_owned(),
+        input: "a length".to_owned(),
+        shape: Digest::of(b"chain"),
+        num_constraints: 1,
+        num_inputs: 2,
+        num_aux: 1,
+    };
+    let record = serde_json::to_vec(&record).unwrap().into();
+    broker.put_circuit(&circuit, record).await.unwrap();
+    let clock = ClusterClock::anchored(START, Duration::ZERO, 0);
+    let handle = Coordinator::start(CoordinatorOptions {
+        queue_limit,
+        ..CoordinatorOptions::new(broker, clock, INPUT_BYTES_MAX)
+    });
+    let ready = async {
+        while !handle.is_ready() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), ready)
+        .await
+        .expect("the coordinator leads soon");
+    TestServer::start(handle)
 }
