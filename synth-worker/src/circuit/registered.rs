@@ -5,11 +5,11 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use proofmill_shared::groth16::{Assignment, Scalar, Shape};
-use proofmill_shared::membership::contain;
 use proofmill_shared::protocol::{CircuitId, CircuitRecord, Plan};
 use serde_json::Value;
 
-use super::{CircuitError, CircuitProgram};
+use super::containment::contained;
+use super::{CircuitError, CircuitProgram, PARTITIONS_MAX};
 use crate::witness;
 
 /// A checked input of some program. Cheap to clone; `Debug` shows nothing of it.
@@ -88,7 +88,8 @@ impl<P: CircuitProgram> Erased for P {
     }
 }
 
-/// A program this worker runs. Cheap to clone. Every call contains the program's panics.
+/// A program this worker runs. Cheap to clone; clones share the shape. Every call runs the program on the circuit threads,
+/// where its panics are contained.
 #[derive(Clone)]
 pub struct RegisteredCircuit {
     program: Arc<dyn Erased>,
@@ -101,11 +102,6 @@ impl fmt::Debug for RegisteredCircuit {
             .field("id", &self.id())
             .finish_non_exhaustive()
     }
-}
-
-fn contained<T>(code: impl FnOnce() -> Result<T, CircuitError>) -> Result<T, CircuitError> {
-    // The text of the panic might hold witness data: it stays out of the failure.
-    contain(code).unwrap_or(Err(CircuitError::Panicked))
 }
 
 impl RegisteredCircuit {
@@ -162,14 +158,15 @@ impl RegisteredCircuit {
     /// Splits an input.
     ///
     /// # Errors
-    /// [`CircuitError::Inconsistent`] if the program makes no partition, [`CircuitError::Panicked`].
+    /// [`CircuitError::Inconsistent`] if the program makes no partition or too many, [`CircuitError::Panicked`].
     pub fn plan(&self, input: &ParsedInput) -> Result<Plan, CircuitError> {
         let shape = self.shape()?;
         let (partition_count, summary) = contained(|| self.program.count_and_summary(input))?;
-        if partition_count == 0 {
-            return Err(CircuitError::Inconsistent {
-                reason: "an input makes no partition".into(),
-            });
+        if !(1..=PARTITIONS_MAX).contains(&partition_count) {
+            let reason = format!(
+                "an input makes {partition_count} partitions, 1 to {PARTITIONS_MAX} are possible"
+            );
+            return Err(CircuitError::Inconsistent { reason });
         }
         Ok(Plan {
             partition_count,

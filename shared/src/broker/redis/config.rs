@@ -6,6 +6,7 @@ use crate::config::BrokerSettings;
 use secrecy::SecretString;
 
 use crate::broker::keys::DEFAULT_PREFIX;
+use crate::config::BrokerSettings;
 
 /// Longest wait for an answer, on top of what a blocking read asks for. A server that pauses for a large write or a
 /// fork answers within it; one that does not is treated as gone.
@@ -57,6 +58,18 @@ impl RedisConfig {
             response_timeout: RESPONSE_TIMEOUT,
             connect_timeout: CONNECT_TIMEOUT,
             retry_for: RETRY_FOR,
+        }
+    }
+}
+
+impl From<&BrokerSettings> for RedisConfig {
+    /// The configured server; times as by default.
+    fn from(settings: &BrokerSettings) -> Self {
+        Self {
+            url: settings.url.clone(),
+            payload_url: settings.payload_url.clone(),
+            prefix: settings.prefix.clone(),
+            ..Self::new(String::new())
         }
     }
 }

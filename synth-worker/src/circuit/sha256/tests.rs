@@ -16,7 +16,7 @@ fn files_of_every_padding_give_their_digest() {
     let circuit = RegisteredCircuit::new(Sha256::with_blocks(2));
     let shape = circuit.shape().unwrap();
     assert_eq!(shape.domain_size(), 1 << 16, "{} rows", shape.num_rows());
-    for len in [0, 1, 55, 56, 63, 64, 119, 120, 128, 300] {
+    for len in [0, 1, 55, 56, 63, 64, 119, 120, 128, 1000] {
         let file: Vec<u8> = (0..len)
             .map(|index| u8::try_from(index % 251).unwrap())
             .collect();
@@ -132,4 +132,35 @@ fn proofs_that_do_not_chain_are_refused() {
             "{what}"
         );
     }
+}
+
+#[test]
+fn eight_blocks_fill_a_domain_of_two_to_the_eighteenth() {
+    let circuit = RegisteredCircuit::new(Sha256::with_blocks(8));
+    assert_eq!(circuit.id().to_string(), "sha256-b8@1");
+    assert_eq!(circuit.shape().unwrap().domain_size(), 1 << 18);
+    let input = circuit.parse(&[9; 600]).unwrap();
+    let plan = circuit.plan(&input).unwrap();
+    assert_eq!(plan.partition_count, 2);
+    assert_eq!(
+        plan.summary,
+        "file of 600 bytes in 2 partitions of 8 blocks"
+    );
+}
+
+#[test]
+fn a_file_that_makes_too_many_partitions_is_refused_and_the_job_rejected() {
+    let program = Sha256::with_blocks(1);
+    let limit = 64 * 65_536 - 9;
+    let largest = program.parse(&vec![0; limit]).unwrap();
+    assert_eq!(program.partition_count(&largest), PARTITIONS_MAX);
+    let refused = program.parse(&vec![0; limit + 1]).unwrap_err();
+    assert_eq!(
+        refused,
+        CircuitError::InputTooLarge {
+            bytes: limit + 1,
+            limit
+        }
+    );
+    assert_eq!(refused.failure().code, "input-too-large");
 }
