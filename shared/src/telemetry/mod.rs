@@ -14,6 +14,7 @@ mod sink;
 pub mod spans;
 mod timeline;
 pub mod utilisation;
+pub mod waterfall;
 
 pub use clock::{ClockSample, ClusterClock, wall_clock};
 pub use otlp::{OtlpSettings, ShutdownReport, Telemetry, TelemetryConfig, TelemetryError};
@@ -22,3 +23,4 @@ pub use sink::{SpanCounts, SpanSink};
 pub use spans::{RemoteContext, SpanId, SpanKind, SpanRecord, SpanStatus};
 pub use timeline::{TIMELINE_TARGET, TimelineEvent, TimelineRecord, UnknownEvent, fields};
 pub use utilisation::{Utilisation, UtilisationOptions};
+pub use waterfall::{WaterfallOptions, render as render_waterfall};

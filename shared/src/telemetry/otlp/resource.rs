@@ -9,7 +9,7 @@ use super::OtlpSettings;
 const MACHINE_ID_FILES: [&str; 2] = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 
 /// One service of this process.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ServiceIdentity {
     pub(super) service_name: String,
     pub(super) instance_id: String,
@@ -37,7 +37,7 @@ pub(super) fn resource(identity: &ServiceIdentity, settings: &OtlpSettings) -> R
 }
 
 /// The host's name; `unknown` if the system does not say.
-pub(super) fn host_name() -> String {
+fn host_name() -> String {
     let name = hostname::get()
         .ok()
         .and_then(|name| name.into_string().ok());

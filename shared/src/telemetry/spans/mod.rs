@@ -1,6 +1,6 @@
 //! Spans as Proofmill writes them: names, records with explicit cluster times, trace context, attribute conventions.
 //!
-//! *Layout*: `names` (every span name), `record` (one finished span), `context` (W3C trace context), `attributes`
+//! *Layout*: `names` (every span name), `record` (one finished span), `span_id`, `context` (W3C trace context), `attributes`
 //! (attribute keys and the messaging conventions).
 //!
 //! A span is a finished record: whoever did the work, or noticed that it ended, hands it to a [`super::SpanSink`] with
@@ -11,6 +11,8 @@ pub mod attributes;
 mod context;
 pub mod names;
 mod record;
+mod span_id;
 
 pub use context::RemoteContext;
-pub use record::{AttributeValue, SpanId, SpanKind, SpanRecord, SpanStatus};
+pub use record::{AttributeValue, SpanKind, SpanRecord, SpanStatus};
+pub use span_id::{SpanId, SpanIdError};

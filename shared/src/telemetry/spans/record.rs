@@ -1,79 +1,9 @@
 //! One finished span.
 
-use std::fmt;
-use std::num::NonZeroU64;
-use std::str::FromStr;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use super::{RemoteContext, attributes};
+use super::{RemoteContext, SpanId, attributes};
 use crate::protocol::{JobId, UnixMicros};
-
-/// Id of a span within its trace: 64 random bits, never 0. Text is 16 hex digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct SpanId(NonZeroU64);
-
-/// Text that is no span id.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a span id: expected 16 hex digits, not all zero")]
-pub struct SpanIdError(String);
-
-impl SpanId {
-    /// Length of the text form.
-    pub const HEX_LEN: usize = 16;
-
-    /// Draws an id.
-    #[must_use]
-    pub fn random() -> Self {
-        loop {
-            if let Some(id) = NonZeroU64::new(rand::random()) {
-                return Self(id);
-            }
-        }
-    }
-
-    /// The id as a number.
-    #[must_use]
-    pub const fn get(self) -> u64 {
-        self.0.get()
-    }
-}
-
-impl fmt::Display for SpanId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
-}
-
-impl FromStr for SpanId {
-    type Err = SpanIdError;
-
-    fn from_str(text: &str) -> Result<Self, SpanIdError> {
-        let is_hex =
-            text.len() == Self::HEX_LEN && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_hex
-            .then(|| u64::from_str_radix(text, 16).ok().and_then(NonZeroU64::new))
-            .flatten()
-            .map(Self)
-            .ok_or_else(|| SpanIdError(text.to_owned()))
-    }
-}
-
-impl TryFrom<String> for SpanId {
-    type Error = SpanIdError;
-
-    fn try_from(text: String) -> Result<Self, SpanIdError> {
-        text.parse()
-    }
-}
-
-impl From<SpanId> for String {
-    fn from(id: SpanId) -> Self {
-        id.to_string()
-    }
-}
 
 /// What a span is to the outside, in OpenTelemetry's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -298,16 +228,6 @@ impl SpanRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn span_ids_are_sixteen_hex_digits_and_never_zero() {
-        let id = SpanId::random();
-        assert_eq!(id.to_string().len(), SpanId::HEX_LEN);
-        assert_eq!(id.to_string().parse(), Ok(id));
-        assert!("0000000000000000".parse::<SpanId>().is_err());
-        assert!("+00000000000001f".parse::<SpanId>().is_err());
-        assert!("1f".parse::<SpanId>().is_err());
-    }
 
     #[test]
     fn a_span_never_ends_before_it_starts() {

@@ -1,7 +1,7 @@
 //! Busy and idle, never one number for two things.
 //!
-//! *Layout*: `interval` (sets of time), `moment` (one event), `passage` (each unit's way), `device` (busy and idle by
-//! cause), `stages` (how long each step takes), `verdict` (one sentence with its numbers). All pure.
+//! *Layout*: `interval` (sets of time), `moment` (one event), `passage` (each unit's way), `cause` (of idle
+//! time), `device` (busy and idle of one device), `stages` (how long each step takes), `verdict` (one sentence with its numbers). All pure.
 //!
 //! Definitions, within a stated window:
 //! - **device busy**: the union of GPU_START..GPU_END on a device (fact `gpu`, else the worker is the device).
@@ -13,6 +13,7 @@
 //! An attempt that ended in silence while another followed counts as busy up to its last event only; one that still
 //! runs counts up to the window's end.
 
+mod cause;
 mod device;
 mod interval;
 mod moment;
@@ -25,8 +26,9 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
+pub use self::cause::{IdleCause, IdleSplit};
 pub(crate) use self::device::{Backlog, DeviceLane, lanes};
-pub use self::device::{IdleCause, IdleSplit};
+
 pub use self::interval::{Interval, IntervalSet};
 pub use self::moment::Moment;
 pub(crate) use self::passage::Story;
