@@ -100,6 +100,11 @@ pub(crate) enum Command {
     Timeline(Timeline),
     /// Fetches the proofs of a job.
     Proof(Proof),
+    /// Verifies a proof file offline.
+    Verify(Verify),
+    /// Makes, shows and checks proving parameters.
+    #[command(subcommand)]
+    Params(Params),
 }
 
 /// `submit`.
@@ -234,6 +239,55 @@ pub(crate) struct Proof {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// `verify`.
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// A file that `proofmill proof` or `submit --out` wrote.
+    pub(crate) proof: PathBuf,
+    /// Takes the verifying key from this params file; otherwise from the store, by the circuit.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Option<PathBuf>,
+    /// Insists on this circuit; otherwise the one that the proof file names.
+    #[arg(long, value_name = "CIRCUIT")]
+    pub(crate) circuit: Option<CircuitId>,
+    /// The job's input: checks the output too, which otherwise is as the cluster states it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+}
+
+/// `params`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Params {
+    /// Makes parameters for a circuit by a development set-up: whoever runs it can forge proofs.
+    Generate(Generate),
+    /// Shows what is in a circuit's parameters.
+    Info(ParamsSource),
+    /// Checks parameters: every point on its curve and in its subgroup, and every count.
+    Check(ParamsSource),
+    /// Lists the built-in circuits, and which have parameters in the store.
+    List,
+}
+
+/// `params generate`.
+#[derive(Debug, Args)]
+pub(crate) struct Generate {
+    /// The circuit program.
+    pub(crate) circuit: CircuitId,
+    /// Makes them anew where the store has some: proofs under the old ones no longer verify.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Which parameters.
+#[derive(Debug, Args)]
+pub(crate) struct ParamsSource {
+    /// The circuit program they belong to.
+    pub(crate) circuit: CircuitId,
+    /// The file; otherwise the store's.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Option<PathBuf>,
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -266,6 +320,12 @@ mod tests {
             &format!("proofmill proof {id} --out proof.json"),
             "proofmill workers",
             "proofmill circuits",
+            "proofmill verify proof.json --params key.params --input file",
+            "proofmill verify proof.json --circuit sha256@1",
+            "proofmill params generate sha256 --force",
+            "proofmill params info sha256 --params key.params",
+            "proofmill params check sha256",
+            "proofmill params list",
         ] {
             assert!(parse(line).is_ok(), "{line}: {:?}", parse(line).err());
         }
@@ -288,6 +348,9 @@ mod tests {
             "proofmill jobs --limit 501",
             "proofmill job 7",
             "proofmill job 0197c1e8-7d1c-7b3a-9c9e-2f5f0a6d1b11 --timeout 5s",
+            "proofmill verify",
+            "proofmill params",
+            "proofmill params generate",
         ] {
             let error = parse(line).expect_err(line);
             assert_eq!(error.exit_code(), 2, "{line}");

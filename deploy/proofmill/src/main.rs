@@ -8,13 +8,16 @@
 //! - `output`: tables for people, JSON for programs.
 //! - `error`: causes of failure, with what to do about them.
 //! - `exit`: what the exit code says.
+//! - `files`: what commands read and write; `store`: this machine's keys and shapes.
 
 mod cli;
 mod client;
 mod commands;
 mod error;
 mod exit;
+mod files;
 mod output;
+mod store;
 
 use std::process::ExitCode;
 
