@@ -1,3 +1,9 @@
 //! The synthesis worker: circuit programs turned into shipped assignments, on CPUs only.
 
-fn main() {}
+use std::process::ExitCode;
+
+use proofmill_synth_worker::circuit::CircuitRegistry;
+
+fn main() -> ExitCode {
+    proofmill_synth_worker::main_with(CircuitRegistry::builtin())
+}

@@ -11,10 +11,12 @@
 //! the coordinator through [`Broker::commit`], compare-and-set on version and leader token.
 //! **Invariant**: events, inboxes and indexes are hints, derived from job records.
 
-#[cfg(any(test, feature = "testing"))]
-pub mod conformance;
+#[cfg(test)]
+mod conformance;
 mod error;
+mod fingerprint;
 pub mod keys;
+mod limits;
 mod memory;
 mod records;
 mod redis;

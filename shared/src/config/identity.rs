@@ -16,11 +16,7 @@ const HOST_LEN_MAX: usize = 40;
 /// If `role` holds characters that an id may not hold: it is a literal of this program.
 #[must_use]
 pub fn default_id(role: &'static str) -> WorkerId {
-    let host = hostname::get().map_or_else(
-        |_| "host".to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    );
-    let host: String = host
+    let host: String = host_name()
         .chars()
         .take(HOST_LEN_MAX)
         .map(|c| {
@@ -34,6 +30,15 @@ pub fn default_id(role: &'static str) -> WorkerId {
     let suffix: u16 = rand::thread_rng().r#gen();
     WorkerId::new(format!("{host}-{role}-{suffix:04x}"))
         .expect("host is cleaned and cut, role is a short literal")
+}
+
+/// Name of this host, for records; `host` where the system does not say.
+#[must_use]
+pub fn host_name() -> String {
+    hostname::get().map_or_else(
+        |_| "host".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
 /// Reads an id, or makes one if none was written.

@@ -31,7 +31,7 @@ pub use self::error::ConfigError;
 pub use self::gpu_worker::{
     GPU_PREFETCH_DEFAULT, GpuWorkerSettings, KEY_BUDGET_BYTES_DEFAULT, PREFETCH_MAX,
 };
-pub use self::identity::default_id;
+pub use self::identity::{default_id, host_name};
 pub use self::raw::{RawConfig, Scalar};
 pub use self::sources::{ConfigSources, DEFAULT_FILE, FILE_BYTES_MAX, Flags};
 pub use self::store::StoreSettings;

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::raw::read;
 use super::{ConfigError, RawConfig, Scalar};
+pub use crate::telemetry::logs::LogFormat;
 
 /// What is logged unless configured: the life of jobs and processes.
 pub const LOG_DEFAULT: &str = "info";
@@ -15,16 +16,6 @@ pub const LOG_DEFAULT: &str = "info";
 pub(super) struct TelemetrySection {
     log: Option<Scalar>,
     log_format: Option<Scalar>,
-}
-
-/// What a log line looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LogFormat {
-    /// For people: one line of text.
-    #[default]
-    Text,
-    /// For programs: one JSON object a line.
-    Json,
 }
 
 impl FromStr for LogFormat {

@@ -1,22 +1,45 @@
-//! Maps a key file into memory: the one place of this crate with unsafe code.
+//! A file mapped into memory: keys are larger than what one wants to copy.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
 use memmap2::Mmap;
 
-/// Maps a file for reading.
-///
-/// # Errors
-/// The error of opening or mapping it.
-#[expect(
-    unsafe_code,
-    reason = "mapping a file is unsafe: another process might cut it while it is read"
-)]
-pub(super) fn map(path: &Path) -> io::Result<Mmap> {
-    let file = File::open(path)?;
-    // SAFETY: key files are written once, under a temporary name, and renamed into place; nothing writes into or cuts a
-    // file of the store. The mapping is private to the decoding that follows and is dropped after it.
-    unsafe { Mmap::map(&file) }
+/// A file mapped for reading.
+pub(super) struct MappedFile {
+    /// `None` for an empty file, which cannot be mapped.
+    map: Option<Mmap>,
+}
+
+impl MappedFile {
+    /// Opens and maps a file.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        // Before it is opened: opening a pipe would wait for its writer.
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
+        }
+        let file = File::open(path)?;
+        let map = match file.metadata()?.len() {
+            0 => None,
+            _ => Some(Self::map(&file)?),
+        };
+        Ok(Self { map })
+    }
+
+    #[expect(
+        unsafe_code,
+        reason = "mapping a file is unsafe because others can change the file"
+    )]
+    fn map(file: &File) -> io::Result<Mmap> {
+        // SAFETY: the mapping is read-only and private to this type. Files of the store are written under another name and
+        // renamed, never changed in place, so that what is mapped keeps its bytes. Whoever else may write to a key file is
+        // trusted with it: truncating it meanwhile ends the process by SIGBUS.
+        unsafe { Mmap::map(file) }
+    }
+
+    /// The content.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.map.as_deref().unwrap_or_default()
+    }
 }

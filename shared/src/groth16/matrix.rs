@@ -1,12 +1,15 @@
-//! Sparse rows times an assignment, on all cores.
+//! One constraint matrix in compressed sparse rows, and its product with an assignment.
+
+use std::ops::Range;
 
 use ff::Field;
 use rayon::prelude::*;
 
 use super::Scalar;
+use super::scalar::is_zero;
 
-/// Non-zeros that one task multiplies: some 100 µs of work, so that rows of any length balance over the cores.
-const NON_ZEROS_PER_TASK: usize = 1 << 14;
+/// Pieces of work per thread that rows are cut into, so that a slow core does not hold up the rest.
+const PIECES_PER_THREAD: usize = 8;
 
 /// One matrix in compressed sparse rows. No coefficient is zero; columns of a row ascend and are distinct.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,23 +25,26 @@ pub struct SparseMatrix {
 /// Dictionary indices, two bytes each where the dictionary allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CoefficientIndices {
-    /// At most 65,536 distinct coefficients: 6 bytes a non-zero with its column.
+    /// At most [`CoefficientIndices::NARROW_LIMIT`] distinct coefficients: 6 bytes a non-zero with its column.
     Narrow(Vec<u16>),
     /// More.
     Wide(Vec<u32>),
 }
 
 impl CoefficientIndices {
-    /// Dictionary index of a non-zero.
+    /// Largest dictionary whose indices take two bytes.
+    pub const NARROW_LIMIT: usize = 1 << 16;
+
+    /// The dictionary index of one non-zero.
     #[must_use]
-    pub fn get(&self, index: usize) -> usize {
+    pub fn get(&self, non_zero: usize) -> usize {
         match self {
-            Self::Narrow(indices) => usize::from(indices[index]),
-            Self::Wide(indices) => indices[index] as usize,
+            Self::Narrow(indices) => usize::from(indices[non_zero]),
+            Self::Wide(indices) => indices[non_zero] as usize,
         }
     }
 
-    /// Number of non-zeros.
+    /// How many non-zeros there are.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -47,7 +53,7 @@ impl CoefficientIndices {
         }
     }
 
-    /// True if there is none.
+    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -55,35 +61,38 @@ impl CoefficientIndices {
 }
 
 impl SparseMatrix {
-    /// Number of rows.
+    /// Rows of the matrix.
     #[must_use]
     pub fn num_rows(&self) -> usize {
         self.row_ends.len()
     }
 
-    /// Number of non-zeros over all rows.
+    /// Stored coefficients of all rows.
     #[must_use]
     pub fn num_non_zeros(&self) -> usize {
         self.columns.len()
     }
 
-    /// The non-zeros of a row as (column, dictionary index).
-    pub fn row(&self, row: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let start = if row == 0 {
-            0
-        } else {
-            self.row_ends[row - 1] as usize
-        };
-        let end = self.row_ends[row] as usize;
-        (start..end).map(|index| (self.columns[index] as usize, self.coefficients.get(index)))
+    /// Where row i lies in `columns` and `coefficients`.
+    #[must_use]
+    pub fn row_range(&self, i: usize) -> Range<usize> {
+        let start = if i == 0 { 0 } else { self.row_ends[i - 1] };
+        start as usize..self.row_ends[i] as usize
     }
 
-    /// Multiplies by an assignment, w = input ‖ aux: `out[i]` becomes row i times w.
+    /// The non-zeros of row i: (column, dictionary index), columns ascending.
+    pub fn row(&self, i: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.row_range(i)
+            .map(|k| (self.columns[k] as usize, self.coefficients.get(k)))
+    }
+
+    /// Multiplies the matrix with w = input ‖ aux on all cores.
     ///
-    /// Shapes: `out` holds at least `num_rows` elements; those past it stay as they are.
+    /// Shapes: `out` holds one element a row. Coefficients of ±1 and values of 0 and 1 cost no multiplication.
     ///
     /// # Panics
-    /// If `out` is shorter than the rows, or a column lies outside the assignment: callers check lengths first.
+    /// If `out` has another length than the matrix has rows, or the matrix has a column or a coefficient that the
+    /// arguments lack: check first with [`Shape::check_assignment`](super::Shape::check_assignment).
     pub fn multiply_into(
         &self,
         dictionary: &[Scalar],
@@ -91,81 +100,197 @@ impl SparseMatrix {
         aux: &[Scalar],
         out: &mut [Scalar],
     ) {
-        let kinds: Vec<Coefficient> = dictionary.iter().map(Coefficient::of).collect();
-        let mut tasks = Vec::new();
-        let mut rest = &mut out[..self.num_rows()];
-        let mut first = 0;
-        while !rest.is_empty() {
-            let begin = if first == 0 {
-                0
-            } else {
-                self.row_ends[first - 1] as usize
-            };
-            let limit = begin + NON_ZEROS_PER_TASK;
-            let ends = &self.row_ends[first..];
-            let count = ends.partition_point(|end| (*end as usize) <= limit).max(1);
-            let (rows, tail) = rest.split_at_mut(count);
-            tasks.push((first, begin, rows));
-            first += count;
+        assert_eq!(out.len(), self.num_rows(), "one element a row");
+        let product = RowProduct::new(dictionary, input, aux);
+        let mut rest = out;
+        let mut pieces = Vec::new();
+        for rows in balanced_rows(&[self]) {
+            let (piece, tail) = rest.split_at_mut(rows.len());
+            pieces.push((rows, piece));
             rest = tail;
         }
-        tasks.into_par_iter().for_each(|(first, begin, rows)| {
-            let mut start = begin;
-            for (offset, value) in rows.iter_mut().enumerate() {
-                let end = self.row_ends[first + offset] as usize;
-                *value = self.product(start..end, &kinds, dictionary, input, aux);
-                start = end;
+        pieces.into_par_iter().for_each(|(rows, piece)| {
+            for (row, out) in rows.zip(piece) {
+                *out = product.row(self, row);
             }
         });
     }
+}
 
-    fn product(
-        &self,
-        range: std::ops::Range<usize>,
-        kinds: &[Coefficient],
-        dictionary: &[Scalar],
-        input: &[Scalar],
-        aux: &[Scalar],
-    ) -> Scalar {
-        let mut sum = Scalar::ZERO;
-        for index in range {
-            let column = self.columns[index] as usize;
-            let value = if column < input.len() {
-                &input[column]
+/// Cuts the rows of matrices of one shape into ranges of about equal work, in order and without gaps.
+pub(crate) fn balanced_rows(matrices: &[&SparseMatrix]) -> Vec<Range<usize>> {
+    let num_rows = matrices.first().map_or(0, |matrix| matrix.num_rows());
+    // Work up to the end of a row: its non-zeros, and one for the row itself.
+    let work_through = |row: usize| {
+        let ends = matrices.iter().map(|matrix| matrix.row_ends[row] as usize);
+        ends.sum::<usize>() + row + 1
+    };
+    let pieces = rayon::current_num_threads() * PIECES_PER_THREAD;
+    let total = if num_rows == 0 {
+        0
+    } else {
+        work_through(num_rows - 1)
+    };
+    let mut ranges = Vec::with_capacity(pieces);
+    let mut start = 0;
+    for piece in 1..=pieces {
+        let target = total.div_ceil(pieces) * piece;
+        let (mut low, mut high) = (start, num_rows);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if work_through(middle) <= target {
+                low = middle + 1;
             } else {
-                &aux[column - input.len()]
+                high = middle;
+            }
+        }
+        if low > start {
+            ranges.push(start..low);
+            start = low;
+        }
+    }
+    if start < num_rows {
+        ranges.push(start..num_rows);
+    }
+    ranges
+}
+
+/// Multiplies single rows with one assignment.
+pub(crate) struct RowProduct<'a> {
+    dictionary: &'a [Scalar],
+    /// Where the dictionary holds −1, if it does.
+    minus_one: Option<usize>,
+    input: &'a [Scalar],
+    aux: &'a [Scalar],
+}
+
+impl<'a> RowProduct<'a> {
+    pub(crate) fn new(dictionary: &'a [Scalar], input: &'a [Scalar], aux: &'a [Scalar]) -> Self {
+        let minus_one = -Scalar::ONE;
+        Self {
+            dictionary,
+            minus_one: dictionary.iter().position(|value| value == &minus_one),
+            input,
+            aux,
+        }
+    }
+
+    /// The product of one row with the assignment.
+    pub(crate) fn row(&self, matrix: &SparseMatrix, row: usize) -> Scalar {
+        let range = matrix.row_range(row);
+        let columns = &matrix.columns[range.clone()];
+        match &matrix.coefficients {
+            CoefficientIndices::Narrow(indices) => self.sum(columns, &indices[range]),
+            CoefficientIndices::Wide(indices) => self.sum(columns, &indices[range]),
+        }
+    }
+
+    fn sum<I: Copy>(&self, columns: &[u32], coefficients: &[I]) -> Scalar
+    where
+        I: TryInto<usize>,
+    {
+        let mut sum = Scalar::ZERO;
+        for (column, coefficient) in columns.iter().zip(coefficients) {
+            let column = *column as usize;
+            let value = match self.input.get(column) {
+                Some(value) => value,
+                None => &self.aux[column - self.input.len()],
             };
-            if bool::from(value.is_zero()) {
+            if is_zero(value) {
                 continue;
             }
-            let coefficient = self.coefficients.get(index);
-            match kinds[coefficient] {
-                Coefficient::One => sum += value,
-                Coefficient::MinusOne => sum -= value,
-                Coefficient::Other if *value == Scalar::ONE => sum += &dictionary[coefficient],
-                Coefficient::Other => sum += dictionary[coefficient] * value,
+            let coefficient = (*coefficient).try_into().unwrap_or(usize::MAX);
+            if coefficient == 0 {
+                sum += value;
+            } else if Some(coefficient) == self.minus_one {
+                sum -= value;
+            } else if value == &Scalar::ONE {
+                sum += &self.dictionary[coefficient];
+            } else {
+                sum += self.dictionary[coefficient] * value;
             }
         }
         sum
     }
 }
 
-/// Coefficients that need no multiplication, and the others.
-#[derive(Clone, Copy)]
-enum Coefficient {
-    One,
-    MinusOne,
-    Other,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Coefficient {
-    fn of(value: &Scalar) -> Self {
-        if *value == Scalar::ONE {
-            Self::One
-        } else if *value == -Scalar::ONE {
-            Self::MinusOne
-        } else {
-            Self::Other
+    fn dense_rows(rows: &[&[(u32, u16)]]) -> SparseMatrix {
+        let mut matrix = SparseMatrix {
+            row_ends: Vec::new(),
+            columns: Vec::new(),
+            coefficients: CoefficientIndices::Narrow(Vec::new()),
+        };
+        let mut indices = Vec::new();
+        for row in rows {
+            for (column, index) in *row {
+                matrix.columns.push(*column);
+                indices.push(*index);
+            }
+            matrix
+                .row_ends
+                .push(u32::try_from(matrix.columns.len()).unwrap());
         }
+        matrix.coefficients = CoefficientIndices::Narrow(indices);
+        matrix
+    }
+
+    #[test]
+    fn every_kind_of_term_adds_up() {
+        let dictionary = [Scalar::ONE, -Scalar::ONE, Scalar::from(5)];
+        let matrix = dense_rows(&[
+            &[(0, 0), (1, 2), (2, 1)],
+            &[],
+            &[(0, 2), (3, 2)],
+            &[(1, 1), (3, 0)],
+        ]);
+        let input = [Scalar::ONE, Scalar::from(10)];
+        let aux = [Scalar::from(3), Scalar::ZERO];
+        let mut out = [Scalar::from(99); 4];
+        matrix.multiply_into(&dictionary, &input, &aux, &mut out);
+        let expected = [
+            Scalar::from(1 + 50 - 3),
+            Scalar::ZERO,
+            Scalar::from(5),
+            -Scalar::from(10),
+        ];
+        assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn wide_indices_give_the_same_product() {
+        let dictionary = [Scalar::ONE, Scalar::from(5)];
+        let narrow = dense_rows(&[&[(0, 1), (1, 0)], &[(1, 1)]]);
+        let wide = SparseMatrix {
+            coefficients: CoefficientIndices::Wide(vec![1, 0, 1]),
+            ..narrow.clone()
+        };
+        let (input, aux) = ([Scalar::ONE], [Scalar::from(7)]);
+        let mut left = [Scalar::ZERO; 2];
+        let mut right = [Scalar::ONE; 2];
+        narrow.multiply_into(&dictionary, &input, &aux, &mut left);
+        wide.multiply_into(&dictionary, &input, &aux, &mut right);
+        assert_eq!(left, right);
+        assert_eq!(
+            narrow.row(0).collect::<Vec<_>>(),
+            wide.row(0).collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn balanced_ranges_cover_every_row_once() {
+        let heavy: Vec<(u32, u16)> = (0..1000).map(|column| (column, 0)).collect();
+        let light: Vec<(u32, u16)> = vec![(0, 0)];
+        let mut rows: Vec<&[(u32, u16)]> = vec![&[]; 50];
+        rows.extend(std::iter::repeat_n(heavy.as_slice(), 3));
+        rows.extend(std::iter::repeat_n(light.as_slice(), 300));
+        let matrix = dense_rows(&rows);
+        let ranges = balanced_rows(&[&matrix, &matrix]);
+        let covered: Vec<usize> = ranges.into_iter().flatten().collect();
+        assert_eq!(covered, (0..353).collect::<Vec<_>>());
+        assert!(balanced_rows(&[&dense_rows(&[])]).is_empty());
     }
 }

@@ -1,222 +1,175 @@
-//! bellperson's `.params` layout: uncompressed big-endian points, 32-bit counts.
+//! The params file: a proving key on disk in bellperson's `.params` layout, mapped rather than read.
+//!
+//! Layout, big-endian, points uncompressed: the verifying key (α₁ β₁ β₂ γ₂ δ₁ δ₂, then ic), then h, l, a, b_g1, b_g2;
+//! each list is a `u32` count and its points. No list may hold the identity, nothing may follow.
+//!
+//! # Source
+//! bellperson 0.27, `groth16/params.rs` and `groth16/verifying_key.rs`.
 
+use std::io::{self, Write};
 use std::path::Path;
 
-use blstrs::{G1Affine, G2Affine};
+use group::UncompressedEncoding;
 use group::prime::PrimeCurveAffine;
-use rayon::prelude::*;
-use subtle::CtOption;
 
-use super::{KeyError, ProvingKey, VerifyingKey, mapped};
+use super::mapped::MappedFile;
+use super::points::{read_point, read_points, uncompressed_bytes};
+use super::{Check, KeyError, ProvingKey, VerifyingKey};
 use crate::protocol::Digest;
 
-const G1_LEN: usize = 96;
-const G2_LEN: usize = 192;
+/// Points converted between two writes: the buffer stays within the cache.
+const POINTS_PER_WRITE: usize = 4096;
 
-/// How much of a key is checked while it is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Check {
-    /// Everything: on the curve, in the subgroup, no identity, γ ≠ δ.
-    Full,
-    /// Layout only: for a file whose digest was checked in full before.
-    Trusted,
-}
-
-pub(super) fn digest(bytes: &[u8]) -> Digest {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(bytes);
-    Digest(*hasher.finalize().as_bytes())
-}
-
-/// A point as the file holds it.
-trait Encoded: PrimeCurveAffine + Send + Sync {
-    const LEN: usize;
-    fn write(&self, out: &mut Vec<u8>);
-    fn read(bytes: &[u8], check: Check) -> Option<Self>;
-    fn is_in_subgroup(bytes: &[u8]) -> bool;
-}
-
-fn decode<P, const N: usize>(bytes: &[u8], read: impl Fn(&[u8; N]) -> CtOption<P>) -> Option<P> {
-    read(bytes.try_into().ok()?).into()
-}
-
-impl Encoded for G1Affine {
-    const LEN: usize = G1_LEN;
-
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.to_uncompressed());
+impl ProvingKey {
+    /// Maps a params file, digests it and decodes it on all cores.
+    ///
+    /// Every length in it is held against the length of the file before anything is allocated.
+    ///
+    /// # Errors
+    /// [`KeyError::Open`] if the file cannot be mapped, otherwise as [`ProvingKey::decode`].
+    pub fn open(path: &Path, check: Check) -> Result<Self, KeyError> {
+        let file = MappedFile::open(path).map_err(|source| KeyError::Open {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::decode(file.bytes(), check)
     }
 
-    fn read(bytes: &[u8], check: Check) -> Option<Self> {
-        match check {
-            Check::Full => decode(bytes, Self::from_uncompressed),
-            Check::Trusted => decode(bytes, Self::from_uncompressed_unchecked),
+    /// Decodes the bytes of a params file.
+    ///
+    /// # Errors
+    /// [`KeyError::Truncated`], [`KeyError::Trailing`], [`KeyError::Point`], [`KeyError::GammaEqualsDelta`] or
+    /// [`KeyError::Inconsistent`].
+    pub fn decode(bytes: &[u8], check: Check) -> Result<Self, KeyError> {
+        Self::decode_digested(bytes, digest_of_file(bytes), check)
+    }
+
+    /// Decodes a file whose digest is known already.
+    pub(super) fn decode_digested(
+        bytes: &[u8],
+        digest: Digest,
+        check: Check,
+    ) -> Result<Self, KeyError> {
+        let mut reader = FieldReader::new(bytes);
+        let key = Self {
+            vk: VerifyingKey::read(&mut reader)?,
+            h_query: reader.points("h_query", check)?,
+            l_query: reader.points("l_query", check)?,
+            a_query: reader.points("a_query", check)?,
+            b_g1_query: reader.points("b_g1_query", check)?,
+            b_g2_query: reader.points("b_g2_query", check)?,
+            digest,
+        };
+        reader.finish()?;
+        Ok(key)
+    }
+
+    /// Writes the params file.
+    ///
+    /// # Errors
+    /// What the writer answers, or `InvalidInput` if a list is too long for its count of four bytes.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.vk.to_bytes())?;
+        write_points(out, &self.h_query)?;
+        write_points(out, &self.l_query)?;
+        write_points(out, &self.a_query)?;
+        write_points(out, &self.b_g1_query)?;
+        write_points(out, &self.b_g2_query)
+    }
+}
+
+/// Digest of a params file, on all cores.
+pub(super) fn digest_of_file(bytes: &[u8]) -> Digest {
+    Digest(
+        *blake3::Hasher::new()
+            .update_rayon(bytes)
+            .finalize()
+            .as_bytes(),
+    )
+}
+
+fn write_points<P: UncompressedEncoding>(out: &mut impl Write, points: &[P]) -> io::Result<()> {
+    let count = u32::try_from(points.len())
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "list of points too long"))?;
+    out.write_all(&count.to_be_bytes())?;
+    let mut buffer = Vec::new();
+    for chunk in points.chunks(POINTS_PER_WRITE) {
+        buffer.clear();
+        for point in chunk {
+            buffer.extend_from_slice(point.to_uncompressed().as_ref());
         }
+        out.write_all(&buffer)?;
     }
-
-    fn is_in_subgroup(bytes: &[u8]) -> bool {
-        decode(bytes, Self::from_uncompressed_unchecked)
-            .is_some_and(|point| bool::from(point.is_on_curve()))
-    }
+    Ok(())
 }
 
-impl Encoded for G2Affine {
-    const LEN: usize = G2_LEN;
-
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.to_uncompressed());
-    }
-
-    fn read(bytes: &[u8], check: Check) -> Option<Self> {
-        match check {
-            Check::Full => decode(bytes, Self::from_uncompressed),
-            Check::Trusted => decode(bytes, Self::from_uncompressed_unchecked),
-        }
-    }
-
-    fn is_in_subgroup(bytes: &[u8]) -> bool {
-        decode(bytes, Self::from_uncompressed_unchecked)
-            .is_some_and(|point| bool::from(point.is_on_curve()))
-    }
-}
-
-fn write_query<P: Encoded>(out: &mut Vec<u8>, points: &[P]) {
-    out.extend_from_slice(
-        &u32::try_from(points.len())
-            .unwrap_or(u32::MAX)
-            .to_be_bytes(),
-    );
-    points.iter().for_each(|point| point.write(out));
-}
-
-pub(super) fn write_verifying_key(out: &mut Vec<u8>, vk: &VerifyingKey) {
-    vk.alpha_g1.write(out);
-    vk.beta_g1.write(out);
-    vk.beta_g2.write(out);
-    vk.gamma_g2.write(out);
-    vk.delta_g1.write(out);
-    vk.delta_g2.write(out);
-    write_query(out, &vk.ic);
-}
-
-pub(super) fn encode(key: &ProvingKey) -> Vec<u8> {
-    let mut out = Vec::with_capacity(key.resident_bytes() + 1024);
-    write_verifying_key(&mut out, &key.vk);
-    write_query(&mut out, &key.h_query);
-    write_query(&mut out, &key.l_query);
-    write_query(&mut out, &key.a_query);
-    write_query(&mut out, &key.b_g1_query);
-    write_query(&mut out, &key.b_g2_query);
-    out
-}
-
-/// Takes points off the front of a file; lengths are checked before anything is allocated.
-struct Reader<'a> {
+/// Takes fields off the start of a params file.
+pub(super) struct FieldReader<'a> {
     rest: &'a [u8],
-    check: Check,
 }
 
-impl<'a> Reader<'a> {
-    fn take(&mut self, field: &'static str, len: usize) -> Result<&'a [u8], KeyError> {
-        if len > self.rest.len() {
-            let reason = format!(
-                "{field} ends beyond the file ({len} bytes wanted, {} left)",
-                self.rest.len()
-            );
-            return Err(KeyError::Malformed { reason });
-        }
-        let (head, tail) = self.rest.split_at(len);
-        self.rest = tail;
-        Ok(head)
+impl<'a> FieldReader<'a> {
+    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
     }
 
-    fn point<P: Encoded>(&mut self, field: &'static str) -> Result<P, KeyError> {
-        let bytes = self.take(field, P::LEN)?;
-        read_point(bytes, self.check, field, 0)
-    }
-
-    fn query<P: Encoded>(&mut self, field: &'static str) -> Result<Vec<P>, KeyError> {
-        let count = self
-            .take(field, 4)?
-            .try_into()
-            .map(u32::from_be_bytes)
-            .unwrap_or_default() as usize;
-        let bytes = self.take(field, count.saturating_mul(P::LEN))?;
-        let check = self.check;
-        let read = |(index, bytes)| read_point(bytes, check, field, index);
-        bytes
-            .par_chunks_exact(P::LEN)
-            .enumerate()
-            .map(read)
-            .collect()
-    }
-}
-
-fn read_point<P: Encoded>(
-    bytes: &[u8],
-    check: Check,
-    field: &'static str,
-    index: usize,
-) -> Result<P, KeyError> {
-    let fault = |fault| KeyError::Point {
-        field,
-        index,
-        fault,
-    };
-    let point = P::read(bytes, check).ok_or_else(|| {
-        fault(if P::is_in_subgroup(bytes) {
-            "is not in the subgroup"
-        } else {
-            "is not on the curve"
+    /// One point, checked in full.
+    pub(super) fn point<P>(&mut self, field: &'static str) -> Result<P, KeyError>
+    where
+        P: UncompressedEncoding + PrimeCurveAffine,
+    {
+        let bytes = self.take(field, 1, uncompressed_bytes::<P>())?;
+        read_point(bytes, Check::Full).map_err(|fault| KeyError::Point {
+            field,
+            index: 0,
+            fault,
         })
-    })?;
-    if check == Check::Full && bool::from(point.is_identity()) {
-        return Err(fault("is the identity"));
     }
-    Ok(point)
+
+    /// A counted list of points.
+    pub(super) fn points<P>(
+        &mut self,
+        field: &'static str,
+        check: Check,
+    ) -> Result<Vec<P>, KeyError>
+    where
+        P: UncompressedEncoding + PrimeCurveAffine,
+    {
+        let count = self.take(field, 1, size_of::<u32>())?;
+        let count = count
+            .iter()
+            .fold(0, |count, byte| count << 8 | u64::from(*byte));
+        let bytes = self.take(field, count, uncompressed_bytes::<P>())?;
+        read_points(field, bytes, check)
+    }
+
+    /// Refuses bytes that are left.
+    pub(super) fn finish(self) -> Result<(), KeyError> {
+        match self.rest.len() as u64 {
+            0 => Ok(()),
+            bytes => Err(KeyError::Trailing { bytes }),
+        }
+    }
+
+    fn take(
+        &mut self,
+        field: &'static str,
+        count: u64,
+        element_bytes: usize,
+    ) -> Result<&'a [u8], KeyError> {
+        let needed = count * element_bytes as u64;
+        let taken = usize::try_from(needed)
+            .ok()
+            .and_then(|needed| self.rest.split_at_checked(needed));
+        let (taken, rest) = taken.ok_or(KeyError::Truncated {
+            field,
+            needed,
+            left: self.rest.len() as u64,
+        })?;
+        self.rest = rest;
+        Ok(taken)
+    }
 }
 
-pub(super) fn open(path: &Path, check: Check) -> Result<ProvingKey, KeyError> {
-    let file = |source| KeyError::File {
-        path: path.display().to_string(),
-        source,
-    };
-    read(&mapped::map(path).map_err(file)?, check)
-}
-
-/// Reads a key from the bytes of its file.
-pub(super) fn read(bytes: &[u8], check: Check) -> Result<ProvingKey, KeyError> {
-    let mut reader = Reader { rest: bytes, check };
-    let vk = VerifyingKey {
-        alpha_g1: reader.point("alpha in G1")?,
-        beta_g1: reader.point("beta in G1")?,
-        beta_g2: reader.point("beta in G2")?,
-        gamma_g2: reader.point("gamma in G2")?,
-        delta_g1: reader.point("delta in G1")?,
-        delta_g2: reader.point("delta in G2")?,
-        ic: reader.query("ic")?,
-    };
-    let key = ProvingKey {
-        vk,
-        h_query: reader.query("the h query")?,
-        l_query: reader.query("the l query")?,
-        a_query: reader.query("the a query")?,
-        b_g1_query: reader.query("the b query in G1")?,
-        b_g2_query: reader.query("the b query in G2")?,
-        digest: digest(bytes),
-    };
-    if !reader.rest.is_empty() {
-        return Err(KeyError::Malformed {
-            reason: format!("{} bytes follow its end", reader.rest.len()),
-        });
-    }
-    if key.vk.ic.is_empty() {
-        return Err(KeyError::Malformed {
-            reason: "ic is empty: it lacks the input that is one".into(),
-        });
-    }
-    if check == Check::Full {
-        key.check_soundness()?;
-    }
-    Ok(key)
-}
+#[cfg(test)]
+mod tests;

@@ -1,52 +1,13 @@
 //! The shape of a circuit: its R1CS in sparse rows, recorded once.
 
-use bellperson::Circuit;
-use rayon::prelude::*;
+use bellperson::SynthesisError;
+use ff::Field;
 
-use super::matrix::SparseMatrix;
-use super::{Assignment, Scalar, recorder, shape_file};
+use super::{Assignment, Scalar, SparseMatrix};
 use crate::protocol::Digest;
 
-/// Why a shape cannot be had, or an assignment does not fit it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ShapeError {
-    /// The circuit failed while its shape was recorded.
-    #[error("circuit could not be recorded: {reason}")]
-    Synthesis {
-        /// What it said.
-        reason: String,
-    },
-    /// More variables or non-zeros than 32 bits hold.
-    #[error(
-        "circuit has {num_inputs} inputs and {num_aux} aux variables, or more non-zeros than 32 bits count"
-    )]
-    TooLarge {
-        /// Inputs.
-        num_inputs: usize,
-        /// Aux variables.
-        num_aux: usize,
-    },
-    /// The assignment has other lengths than the circuit.
-    #[error(
-        "assignment has {found_inputs} inputs and {found_aux} aux variables, the circuit has {inputs} and {aux}"
-    )]
-    AssignmentLength {
-        /// Inputs of the circuit.
-        inputs: usize,
-        /// Aux variables of the circuit.
-        aux: usize,
-        /// Inputs found.
-        found_inputs: usize,
-        /// Aux variables found.
-        found_aux: usize,
-    },
-    /// A shape file that does not read.
-    #[error("shape file does not read: {reason}")]
-    Malformed {
-        /// What is wrong with it.
-        reason: String,
-    },
-}
+/// Largest log₂ of the evaluation domain: bellperson refuses more, and so do its keys.
+pub const MAX_LOG_DOMAIN_SIZE: u32 = 31;
 
 /// Sparse constraint matrices A, B, C of one circuit, with a dictionary of their distinct coefficients.
 ///
@@ -61,7 +22,7 @@ pub struct Shape {
     pub num_aux: usize,
     /// Rows stored.
     pub num_constraints: usize,
-    /// Distinct coefficients; index 0 is one.
+    /// Distinct coefficients; index 0 is one, the others ascend as integers.
     pub dictionary: Vec<Scalar>,
     /// Left factors.
     pub a: SparseMatrix,
@@ -76,54 +37,6 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Records the shape of a circuit by running it once, with or without values.
-    ///
-    /// # Errors
-    /// [`ShapeError::Synthesis`] if the circuit fails, [`ShapeError::TooLarge`] if 32 bits do not hold it.
-    pub fn record<C: Circuit<Scalar>>(circuit: C) -> Result<Self, ShapeError> {
-        recorder::record(circuit)
-    }
-
-    pub(super) fn new(
-        num_inputs: usize,
-        num_aux: usize,
-        dictionary: Vec<Scalar>,
-        a: SparseMatrix,
-        b: SparseMatrix,
-        c: SparseMatrix,
-    ) -> Result<Self, ShapeError> {
-        let density = Density::of(num_inputs, num_aux, &a, &b);
-        let num_constraints = a.num_rows();
-        let digest = Digest([0; 32]);
-        let mut shape = Self {
-            num_inputs,
-            num_aux,
-            num_constraints,
-            dictionary,
-            a,
-            b,
-            c,
-            density,
-            digest,
-        };
-        shape.digest = Digest::of(&shape.encode());
-        Ok(shape)
-    }
-
-    /// The canonical encoding, with a checksum; its digest is the identity of the circuit.
-    #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
-        shape_file::encode(self)
-    }
-
-    /// Reads a canonical encoding.
-    ///
-    /// # Errors
-    /// [`ShapeError::Malformed`] if it is anything else, whatever the bytes.
-    pub fn decode(bytes: &[u8]) -> Result<Self, ShapeError> {
-        shape_file::decode(bytes)
-    }
-
     /// Constraints plus one row per input: the rows that the evaluation domain holds.
     #[must_use]
     pub const fn num_rows(&self) -> usize {
@@ -136,45 +49,45 @@ impl Shape {
         self.num_rows().next_power_of_two()
     }
 
-    /// Checks that an assignment has the circuit's lengths.
+    /// Checks that an assignment has this shape's counts and the leading one.
     ///
     /// # Errors
-    /// [`ShapeError::AssignmentLength`] with both.
-    pub fn check_lengths(&self, assignment: &Assignment) -> Result<(), ShapeError> {
-        let (found_inputs, found_aux) = (assignment.input.len(), assignment.aux.len());
-        if (found_inputs, found_aux) == (self.num_inputs, self.num_aux) {
-            return Ok(());
+    /// [`ShapeError::AssignmentLength`] or [`ShapeError::LeadingOne`].
+    pub fn check_assignment(&self, assignment: &Assignment) -> Result<(), ShapeError> {
+        if assignment.input.len() != self.num_inputs || assignment.aux.len() != self.num_aux {
+            return Err(ShapeError::AssignmentLength {
+                num_inputs: self.num_inputs,
+                num_aux: self.num_aux,
+                found_inputs: assignment.input.len(),
+                found_aux: assignment.aux.len(),
+            });
         }
-        let (inputs, aux) = (self.num_inputs, self.num_aux);
-        Err(ShapeError::AssignmentLength {
-            inputs,
-            aux,
-            found_inputs,
-            found_aux,
-        })
+        if assignment.input.first() != Some(&Scalar::ONE) {
+            return Err(ShapeError::LeadingOne);
+        }
+        Ok(())
     }
 
-    /// Number of the first constraint that an assignment does not satisfy, counted from 0; `None` if it satisfies all.
-    ///
-    /// # Errors
-    /// [`ShapeError::AssignmentLength`] if it does not fit at all.
-    pub fn first_unsatisfied(&self, assignment: &Assignment) -> Result<Option<usize>, ShapeError> {
-        self.check_lengths(assignment)?;
-        let product = |matrix: &SparseMatrix| {
-            let mut out = vec![Scalar::default(); self.num_constraints];
-            matrix.multiply_into(
-                &self.dictionary,
-                &assignment.input,
-                &assignment.aux,
-                &mut out,
-            );
-            out
+    /// Joins checked parts; computes density and digest.
+    pub(crate) fn from_parts(
+        num_inputs: usize,
+        num_aux: usize,
+        dictionary: Vec<Scalar>,
+        [a, b, c]: [SparseMatrix; 3],
+    ) -> Self {
+        let mut shape = Self {
+            num_inputs,
+            num_aux,
+            num_constraints: a.num_rows(),
+            dictionary,
+            density: Density::of(num_inputs, num_aux, &a, &b),
+            a,
+            b,
+            c,
+            digest: Digest([0; 32]),
         };
-        let (a, b, c) = (product(&self.a), product(&self.b), product(&self.c));
-        let is_broken = |row: &usize| a[*row] * b[*row] != c[*row];
-        Ok((0..self.num_constraints)
-            .into_par_iter()
-            .find_first(is_broken))
+        shape.digest = shape.content_digest();
+        shape
     }
 }
 
@@ -190,7 +103,24 @@ pub struct Density {
 }
 
 impl Density {
-    fn of(num_inputs: usize, num_aux: usize, a: &SparseMatrix, b: &SparseMatrix) -> Self {
+    /// Aux variables that occur in A.
+    #[must_use]
+    pub fn num_a_aux(&self) -> usize {
+        count(&self.a_aux)
+    }
+
+    /// Inputs and aux variables that occur in B.
+    #[must_use]
+    pub fn num_b(&self) -> usize {
+        count(&self.b_input) + count(&self.b_aux)
+    }
+
+    pub(crate) fn of(
+        num_inputs: usize,
+        num_aux: usize,
+        a: &SparseMatrix,
+        b: &SparseMatrix,
+    ) -> Self {
         let mut density = Self {
             a_aux: vec![false; num_aux],
             b_input: vec![false; num_inputs],
@@ -209,20 +139,47 @@ impl Density {
         }
         density
     }
+}
 
-    /// Length of the a query: all inputs, then the aux variables that occur in A.
-    #[must_use]
-    pub fn a_len(&self) -> usize {
-        self.b_input.len() + self.a_aux.iter().filter(|is_dense| **is_dense).count()
-    }
+fn count(bits: &[bool]) -> usize {
+    bits.iter().filter(|bit| **bit).count()
+}
 
-    /// Length of the b queries.
-    #[must_use]
-    pub fn b_len(&self) -> usize {
-        self.b_input
-            .iter()
-            .chain(&self.b_aux)
-            .filter(|is_dense| **is_dense)
-            .count()
-    }
+/// Why a shape could not be recorded, or an assignment does not belong to it.
+#[derive(Debug, thiserror::Error)]
+pub enum ShapeError {
+    /// The circuit's own code failed.
+    #[error("circuit did not synthesize")]
+    Synthesis(#[from] SynthesisError),
+    /// A constraint names a variable that was not allocated before it.
+    #[error("constraint {constraint} uses a variable that was never allocated")]
+    UnknownVariable {
+        /// Number of the constraint, from 0.
+        constraint: usize,
+    },
+    /// The circuit is larger than a proof can be.
+    #[error("circuit has more than {limit} {what}: split it into partitions")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How many there may be.
+        limit: u64,
+    },
+    /// The assignment belongs to another circuit.
+    #[error(
+        "assignment holds {found_inputs} inputs and {found_aux} aux, the circuit has {num_inputs} inputs and {num_aux} aux"
+    )]
+    AssignmentLength {
+        /// Inputs of the circuit.
+        num_inputs: usize,
+        /// Aux variables of the circuit.
+        num_aux: usize,
+        /// Inputs of the assignment.
+        found_inputs: usize,
+        /// Aux variables of the assignment.
+        found_aux: usize,
+    },
+    /// Input 0 must be the constant one.
+    #[error("input 0 of the assignment is not the constant one")]
+    LeadingOne,
 }

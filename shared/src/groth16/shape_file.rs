@@ -1,205 +1,161 @@
-//! The canonical encoding of a shape.
+//! The canonical file of a shape: one circuit, one sequence of bytes, one digest.
 //!
-//! Little-endian: magic, version (u16), counts (5 × u64: inputs, aux, constraints, dictionary, index width), dictionary
-//! (32 bytes each, canonical), then for A, B and C the number of non-zeros (u64), row ends, columns, dictionary indices;
-//! last a BLAKE3 checksum of everything before.
+//! Layout, little-endian, without gaps:
+//!
+//! ```text
+//! magic "PMSHAPE1"
+//! u64   num_inputs, num_aux, num_constraints, dictionary length, non-zeros of A, of B, of C
+//! dictionary    32 bytes an entry; entry 0 is one, the others ascend
+//! A, B, C       each: row ends (u32 a row), columns (u32 a non-zero), indices (u16 or u32 a non-zero)
+//! density       bitmaps a_aux, b_input, b_aux, least significant bit first, padded with zeros to whole bytes
+//! digest        BLAKE3 of all before
+//! ```
+//!
+//! The bitmaps follow from the matrices; they are stored so that every count is paid for in bytes, and a short file cannot
+//! ask for a large allocation.
 
-use ff::PrimeField;
+use std::io::{self, Write};
 
-use super::Scalar;
-use super::matrix::{CoefficientIndices, SparseMatrix};
-use super::shape::{Shape, ShapeError};
+use super::{CoefficientIndices, Density, Scalar, Shape, SparseMatrix};
+use crate::protocol::Digest;
 
-const MAGIC: &[u8; 8] = b"PMSHAPE\n";
-const VERSION: u16 = 1;
-const CHECKSUM_LEN: usize = 32;
+mod decode;
 
-pub(super) fn encode(shape: &Shape) -> Vec<u8> {
-    let mut out = Vec::new();
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&VERSION.to_le_bytes());
-    let width = match shape.a.coefficients {
-        CoefficientIndices::Narrow(_) => 2,
-        CoefficientIndices::Wide(_) => 4,
-    };
-    for count in [
-        shape.num_inputs,
-        shape.num_aux,
-        shape.num_constraints,
-        shape.dictionary.len(),
-        width,
-    ] {
-        out.extend_from_slice(&(count as u64).to_le_bytes());
+pub use decode::ShapeFileError;
+
+const MAGIC: &[u8; 8] = b"PMSHAPE1";
+const DIGEST_BYTES: usize = 32;
+const SCALAR_BYTES: usize = 32;
+/// Elements converted at a time: the buffer stays within the cache.
+const ELEMENTS_PER_WRITE: usize = 16 * 1024;
+
+impl Shape {
+    /// Encodes the shape canonically.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let header = Header::of(self);
+        let mut bytes = Vec::with_capacity(usize::try_from(header.file_bytes()).unwrap_or(0));
+        self.write_content(&mut bytes)
+            .expect("writing to memory does not fail");
+        bytes.extend_from_slice(&self.digest.0);
+        bytes
     }
-    for coefficient in &shape.dictionary {
-        out.extend_from_slice(coefficient.to_repr().as_ref());
+
+    /// Digests the canonical encoding without holding it.
+    pub(crate) fn content_digest(&self) -> Digest {
+        let mut hasher = blake3::Hasher::new();
+        self.write_content(&mut hasher)
+            .expect("writing to a hasher does not fail");
+        Digest(*hasher.finalize().as_bytes())
     }
-    for matrix in [&shape.a, &shape.b, &shape.c] {
-        out.extend_from_slice(&(matrix.num_non_zeros() as u64).to_le_bytes());
-        matrix
-            .row_ends
-            .iter()
-            .for_each(|end| out.extend_from_slice(&end.to_le_bytes()));
-        matrix
-            .columns
-            .iter()
-            .for_each(|column| out.extend_from_slice(&column.to_le_bytes()));
-        match &matrix.coefficients {
-            CoefficientIndices::Narrow(indices) => {
-                indices
-                    .iter()
-                    .for_each(|index| out.extend_from_slice(&index.to_le_bytes()));
-            }
-            CoefficientIndices::Wide(indices) => {
-                indices
-                    .iter()
-                    .for_each(|index| out.extend_from_slice(&index.to_le_bytes()));
+
+    /// Everything before the digest.
+    fn write_content(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(MAGIC)?;
+        for count in Header::of(self).to_words() {
+            out.write_all(&count.to_le_bytes())?;
+        }
+        for value in &self.dictionary {
+            out.write_all(&value.to_bytes_le())?;
+        }
+        for matrix in [&self.a, &self.b, &self.c] {
+            write_words(out, &matrix.row_ends, u32::to_le_bytes)?;
+            write_words(out, &matrix.columns, u32::to_le_bytes)?;
+            match &matrix.coefficients {
+                CoefficientIndices::Narrow(indices) => {
+                    write_words(out, indices, u16::to_le_bytes)?;
+                }
+                CoefficientIndices::Wide(indices) => write_words(out, indices, u32::to_le_bytes)?,
             }
         }
-    }
-    let checksum = blake3::hash(&out);
-    out.extend_from_slice(checksum.as_bytes());
-    out
-}
-
-fn malformed(reason: impl Into<String>) -> ShapeError {
-    ShapeError::Malformed {
-        reason: reason.into(),
-    }
-}
-
-/// Takes pieces off the front; every length is checked against what is left before anything is allocated.
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, len: usize) -> Result<&'a [u8], ShapeError> {
-        if len > self.0.len() {
-            return Err(malformed(format!("{len} bytes are missing at its end")));
+        let Density {
+            a_aux,
+            b_input,
+            b_aux,
+        } = &self.density;
+        for bits in [a_aux, b_input, b_aux] {
+            let packed = bits.chunks(8).map(pack);
+            out.write_all(&packed.collect::<Vec<u8>>())?;
         }
-        let (head, tail) = self.0.split_at(len);
-        self.0 = tail;
-        Ok(head)
-    }
-
-    fn count(&mut self) -> Result<usize, ShapeError> {
-        let bytes = self
-            .take(8)?
-            .try_into()
-            .map_err(|_| malformed("a count is cut"))?;
-        usize::try_from(u64::from_le_bytes(bytes)).map_err(|_| malformed("a count is too large"))
-    }
-
-    fn items(&mut self, count: usize, width: usize) -> Result<&'a [u8], ShapeError> {
-        let len = count
-            .checked_mul(width)
-            .ok_or_else(|| malformed("a count is too large"))?;
-        self.take(len)
-    }
-
-    fn u32s(&mut self, count: usize) -> Result<Vec<u32>, ShapeError> {
-        let bytes = self.items(count, 4)?;
-        Ok(bytes
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .map(|bytes| u32::from_le_bytes(*bytes))
-            .collect())
-    }
-
-    fn u16s(&mut self, count: usize) -> Result<Vec<u16>, ShapeError> {
-        let bytes = self.items(count, 2)?;
-        Ok(bytes
-            .as_chunks::<2>()
-            .0
-            .iter()
-            .map(|bytes| u16::from_le_bytes(*bytes))
-            .collect())
+        Ok(())
     }
 }
 
-pub(super) fn decode(bytes: &[u8]) -> Result<Shape, ShapeError> {
-    let split = bytes
-        .len()
-        .checked_sub(CHECKSUM_LEN)
-        .ok_or_else(|| malformed("it is too short"))?;
-    let (body, checksum) = bytes.split_at(split);
-    let mut reader = Reader(body);
-    if reader.take(MAGIC.len())? != MAGIC {
-        return Err(malformed("it is no shape file"));
-    }
-    let version = reader.take(2)?;
-    if version != VERSION.to_le_bytes() {
-        return Err(malformed(format!("its version is not {VERSION}")));
-    }
-    if blake3::hash(body).as_bytes() != checksum {
-        return Err(malformed("its checksum differs: it is damaged"));
-    }
-    let (num_inputs, num_aux, num_constraints) =
-        (reader.count()?, reader.count()?, reader.count()?);
-    let (dictionary_len, width) = (reader.count()?, reader.count()?);
-    let columns = num_inputs
-        .checked_add(num_aux)
-        .filter(|columns| *columns <= u32::MAX as usize);
-    let columns = columns.ok_or_else(|| malformed("it has too many variables"))?;
-    if num_inputs == 0 {
-        return Err(malformed("it lacks the input that is one"));
-    }
-    let dictionary = reader
-        .items(dictionary_len, 32)?
-        .as_chunks::<32>()
-        .0
-        .iter()
-        .map(|bytes| {
-            Option::<Scalar>::from(Scalar::from_repr(*bytes))
-                .ok_or_else(|| malformed("a coefficient is not canonical"))
-        });
-    let dictionary = dictionary.collect::<Result<Vec<Scalar>, ShapeError>>()?;
-    let mut matrix = || {
-        let non_zeros = reader.count()?;
-        let row_ends = reader.u32s(num_constraints)?;
-        let columns_of = reader.u32s(non_zeros)?;
-        let coefficients = match width {
-            2 => CoefficientIndices::Narrow(reader.u16s(non_zeros)?),
-            4 => CoefficientIndices::Wide(reader.u32s(non_zeros)?),
-            _ => return Err(malformed("its index width is neither 2 nor 4")),
-        };
-        let matrix = SparseMatrix {
-            row_ends,
-            columns: columns_of,
-            coefficients,
-        };
-        check(&matrix, columns, dictionary.len())?;
-        Ok(matrix)
-    };
-    let (a, b, c) = (matrix()?, matrix()?, matrix()?);
-    if !reader.0.is_empty() {
-        return Err(malformed("it has trailing bytes"));
-    }
-    let shape = Shape::new(num_inputs, num_aux, dictionary, a, b, c)?;
-    if shape.encode() == bytes {
-        Ok(shape)
-    } else {
-        Err(malformed("its encoding is not canonical"))
-    }
-}
-
-fn check(matrix: &SparseMatrix, columns: usize, dictionary: usize) -> Result<(), ShapeError> {
-    if !matrix.row_ends.is_sorted()
-        || matrix.row_ends.last().map_or(0, |end| *end as usize) != matrix.num_non_zeros()
-    {
-        return Err(malformed(
-            "its row ends do not ascend to the number of non-zeros",
-        ));
-    }
-    if matrix
-        .columns
-        .iter()
-        .any(|column| *column as usize >= columns)
-    {
-        return Err(malformed("a column lies outside its variables"));
-    }
-    if (0..matrix.num_non_zeros()).any(|index| matrix.coefficients.get(index) >= dictionary) {
-        return Err(malformed("a coefficient lies outside its dictionary"));
+fn write_words<T: Copy, const N: usize>(
+    out: &mut impl Write,
+    words: &[T],
+    to_bytes: impl Fn(T) -> [u8; N],
+) -> io::Result<()> {
+    let mut buffer = Vec::with_capacity(ELEMENTS_PER_WRITE.min(words.len()) * N);
+    for chunk in words.chunks(ELEMENTS_PER_WRITE) {
+        buffer.clear();
+        for word in chunk {
+            buffer.extend_from_slice(&to_bytes(*word));
+        }
+        out.write_all(&buffer)?;
     }
     Ok(())
 }
+
+fn pack(bits: &[bool]) -> u8 {
+    let set = |byte, (place, bit): (usize, &bool)| byte | (u8::from(*bit) << place);
+    bits.iter().enumerate().fold(0, set)
+}
+
+/// The counts at the start of a file.
+#[derive(Debug, Clone, Copy)]
+struct Header {
+    num_inputs: u64,
+    num_aux: u64,
+    num_constraints: u64,
+    dictionary_len: u64,
+    num_non_zeros: [u64; 3],
+}
+
+impl Header {
+    const BYTES: usize = MAGIC.len() + 7 * 8;
+
+    fn of(shape: &Shape) -> Self {
+        let non_zeros = |matrix: &SparseMatrix| matrix.num_non_zeros() as u64;
+        Self {
+            num_inputs: shape.num_inputs as u64,
+            num_aux: shape.num_aux as u64,
+            num_constraints: shape.num_constraints as u64,
+            dictionary_len: shape.dictionary.len() as u64,
+            num_non_zeros: [&shape.a, &shape.b, &shape.c].map(non_zeros),
+        }
+    }
+
+    const fn to_words(self) -> [u64; 7] {
+        let [a, b, c] = self.num_non_zeros;
+        [
+            self.num_inputs,
+            self.num_aux,
+            self.num_constraints,
+            self.dictionary_len,
+            a,
+            b,
+            c,
+        ]
+    }
+
+    const fn is_narrow(&self) -> bool {
+        self.dictionary_len <= CoefficientIndices::NARROW_LIMIT as u64
+    }
+
+    /// Length of the whole file. Counts of any size give no overflow.
+    fn file_bytes(&self) -> u128 {
+        let wide = u128::from;
+        let index_bytes = if self.is_narrow() { 2 } else { 4 };
+        let non_zeros: u128 = self.num_non_zeros.into_iter().map(u128::from).sum();
+        (Self::BYTES + DIGEST_BYTES) as u128
+            + wide(self.dictionary_len) * SCALAR_BYTES as u128
+            + wide(self.num_constraints) * 12
+            + non_zeros * (4 + index_bytes)
+            + wide(self.num_aux).div_ceil(8) * 2
+            + wide(self.num_inputs).div_ceil(8)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,205 +1,283 @@
-//! Shapes and keys on disk, by the digest of the shape; shared by processes on a host.
+//! The local store of shapes and keys, named by digest.
+//!
+//! ```text
+//! shapes/<shape digest>.shape      canonical encoding
+//! keys/<shape digest>.params       the circuit's proving key
+//! keys/<shape digest>.checked      digest of the key file that has passed the full check
+//! tuning/                          measured choices of the backends
+//! ```
+//!
+//! Files appear complete or not at all, and never change: a new one takes the place of the old.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Check, KeyError, ProvingKey, Shape, ShapeError};
+use self::atomic::write_atomically;
+use super::mapped::MappedFile;
+use super::params_file::digest_of_file;
+use super::{Check, ProvingKey, Shape};
 use crate::protocol::Digest;
 
-/// Why something cannot be had from the store.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// A file or folder of the store cannot be read or written.
-    #[error("store file {path} cannot be used")]
-    File {
-        /// Which one.
-        path: String,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-    /// There is no such shape.
-    #[error(
-        "shape {shape} is not in the store {home}: run proofmill params generate CIRCUIT there"
-    )]
-    MissingShape {
-        /// Which one.
-        shape: Digest,
-        /// Where it was sought.
-        home: String,
-    },
-    /// There is no key for this shape.
-    #[error(
-        "proving key of shape {shape} is not in the store {home}: run proofmill params generate CIRCUIT there"
-    )]
-    MissingKey {
-        /// Shape of the circuit.
-        shape: Digest,
-        /// Where it was sought.
-        home: String,
-    },
-    /// The shape does not read.
-    #[error("stored shape is damaged: delete {path}")]
-    Shape {
-        /// Its file.
-        path: String,
-        /// What is wrong with it.
-        #[source]
-        source: ShapeError,
-    },
-    /// The key does not read or fit.
-    #[error("stored key cannot be used")]
-    Key(#[from] KeyError),
-}
+mod atomic;
+mod error;
 
-/// A folder with `keys/`, `shapes/` and `tuning/`. Cheap to clone.
-#[derive(Debug, Clone, PartialEq, Eq)]
+pub use error::StoreError;
+
+/// The folder of shapes and keys. Several processes may share it.
+#[derive(Debug, Clone)]
 pub struct Store {
     home: PathBuf,
 }
 
+/// What the store holds of one circuit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreEntry {
+    /// The circuit's shape.
+    pub shape: Digest,
+    /// Length of the shape file, if it is there.
+    pub shape_bytes: Option<u64>,
+    /// Length of the params file, if it is there.
+    pub key_bytes: Option<u64>,
+    /// Digest of the key that passed the full check, if one did. Says nothing of a file that took its place since.
+    pub checked_key: Option<Digest>,
+}
+
+const SHAPE_EXTENSION: &str = "shape";
+const KEY_EXTENSION: &str = "params";
+const MARKER_EXTENSION: &str = "checked";
+
 impl Store {
-    /// Names a store; its folders are made when something is written.
+    /// Names the store. Folders are made when something is put.
     #[must_use]
-    pub fn at(home: impl Into<PathBuf>) -> Self {
+    pub fn new(home: impl Into<PathBuf>) -> Self {
         Self { home: home.into() }
     }
 
-    /// Where it is.
+    /// The folder of the store.
     #[must_use]
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// File of a shape.
+    /// The folder of measured choices.
     #[must_use]
-    pub fn shape_path(&self, shape: &Digest) -> PathBuf {
-        self.home.join("shapes").join(format!("{shape}.shape"))
+    pub fn tuning_folder(&self) -> PathBuf {
+        self.home.join("tuning")
     }
 
-    /// File of the key of a shape.
+    /// Where the shape of this digest lies, if it does.
     #[must_use]
-    pub fn key_path(&self, shape: &Digest) -> PathBuf {
-        self.home.join("keys").join(format!("{shape}.params"))
+    pub fn shape_path(&self, shape: Digest) -> PathBuf {
+        self.shapes_folder()
+            .join(format!("{shape}.{SHAPE_EXTENSION}"))
     }
 
-    fn checked_path(&self, shape: &Digest) -> PathBuf {
-        self.home.join("keys").join(format!("{shape}.checked"))
+    /// Where the key of a circuit lies, if it does.
+    #[must_use]
+    pub fn key_path(&self, shape: Digest) -> PathBuf {
+        self.keys_folder().join(format!("{shape}.{KEY_EXTENSION}"))
     }
 
-    /// Reads a shape.
+    /// Reads and checks a shape.
     ///
     /// # Errors
-    /// [`StoreError::MissingShape`], [`StoreError::Shape`], [`StoreError::File`].
-    pub fn shape(&self, digest: &Digest) -> Result<Shape, StoreError> {
+    /// [`StoreError::MissingShape`], [`StoreError::Shape`], [`StoreError::Misnamed`] or [`StoreError::Io`].
+    pub fn shape(&self, digest: Digest) -> Result<Shape, StoreError> {
         let path = self.shape_path(digest);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(StoreError::MissingShape {
-                    shape: *digest,
-                    home: self.home.display().to_string(),
-                });
-            }
-            Err(source) => return Err(file_error(&path, source)),
-        };
-        let damaged = |source| StoreError::Shape {
-            path: path.display().to_string(),
-            source,
-        };
-        let shape = Shape::decode(&bytes).map_err(damaged)?;
-        if shape.digest != *digest {
-            return Err(damaged(ShapeError::Malformed {
-                reason: "its digest is not its name".into(),
-            }));
+        let missing = StoreError::MissingShape { shape: digest };
+        let file = map_or_missing(&path, missing)?;
+        match Shape::decode(file.bytes()) {
+            Ok(shape) if shape.digest == digest => Ok(shape),
+            Ok(shape) => Err(StoreError::Misnamed {
+                path,
+                found: shape.digest,
+            }),
+            Err(source) => Err(StoreError::Shape { path, source }),
         }
-        Ok(shape)
     }
 
-    /// Writes a shape, unless it is there.
+    /// Keeps a shape under its digest.
     ///
     /// # Errors
-    /// [`StoreError::File`].
-    pub fn put_shape(&self, shape: &Shape) -> Result<(), StoreError> {
-        let path = self.shape_path(&shape.digest);
-        if path.exists() {
+    /// [`StoreError::Io`].
+    pub fn put_shape(&self, shape: &Shape) -> Result<PathBuf, StoreError> {
+        let path = self.shape_path(shape.digest);
+        let encoding = shape.encode();
+        write_atomically(&path, |file| file.write_all(&encoding))
+            .map_err(|source| io_error(&path, source))?;
+        Ok(path)
+    }
+
+    /// Keeps the key of a circuit in place of any before it, and marks it as checked: it must come from key generation,
+    /// from a full check, or from a store.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], of kind `InvalidData` if the key was altered after it was digested.
+    pub fn put_key(&self, shape: Digest, key: &ProvingKey) -> Result<PathBuf, StoreError> {
+        let path = self.key_path(shape);
+        write_atomically(&path, |file| {
+            let mut digesting = Digesting {
+                inner: BufWriter::with_capacity(WRITE_BYTES, file),
+                hasher: blake3::Hasher::new(),
+            };
+            key.write(&mut digesting)?;
+            digesting.flush()?;
+            if digesting.hasher.finalize().as_bytes() != &key.digest.0 {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "key was altered after it was digested",
+                ));
+            }
             Ok(())
+        })
+        .map_err(|source| io_error(&path, source))?;
+        self.mark_checked(shape, key.digest)?;
+        Ok(path)
+    }
+
+    /// Maps and decodes the key of a circuit: checked in full once, later by digest only.
+    ///
+    /// Whether it fits the circuit is for [`ProvingKey::fits`] to say.
+    ///
+    /// # Errors
+    /// [`StoreError::MissingKey`], [`StoreError::Key`] or [`StoreError::Io`].
+    pub fn open_key(&self, shape: Digest) -> Result<ProvingKey, StoreError> {
+        let path = self.key_path(shape);
+        let file = map_or_missing(&path, StoreError::MissingKey { shape })?;
+        let digest = digest_of_file(file.bytes());
+        let is_checked = self.checked_digest(shape)? == Some(digest);
+        let check = if is_checked {
+            Check::Trusted
         } else {
-            write_file(&path, &shape.encode())
+            Check::Full
+        };
+        let key = ProvingKey::decode_digested(file.bytes(), digest, check)
+            .map_err(|source| StoreError::Key { path, source })?;
+        if !is_checked {
+            self.mark_checked(shape, digest)?;
         }
-    }
-
-    /// True if there is a key for this shape.
-    #[must_use]
-    pub fn has_key(&self, shape: &Digest) -> bool {
-        self.key_path(shape).exists()
-    }
-
-    /// Writes the key of a shape, in place of an older one.
-    ///
-    /// # Errors
-    /// [`StoreError::File`], and [`StoreError::Key`] if it does not fit the shape.
-    pub fn put_key(&self, shape: &Shape, key: &ProvingKey) -> Result<(), StoreError> {
-        key.fits(shape)?;
-        self.put_shape(shape)?;
-        write_file(&self.key_path(&shape.digest), &key.to_bytes())
-    }
-
-    /// Opens the key of a shape. The first time it is checked in full, which is remembered by its digest; later only its
-    /// digest is compared.
-    ///
-    /// # Errors
-    /// [`StoreError::MissingKey`], [`StoreError::Key`], [`StoreError::File`].
-    pub fn open_key(&self, shape: &Shape) -> Result<ProvingKey, StoreError> {
-        let path = self.key_path(&shape.digest);
-        if !path.exists() {
-            let home = self.home.display().to_string();
-            return Err(StoreError::MissingKey {
-                shape: shape.digest,
-                home,
-            });
-        }
-        let marker = self.checked_path(&shape.digest);
-        let remembered = fs::read_to_string(&marker)
-            .ok()
-            .and_then(|text| text.trim().parse::<Digest>().ok());
-        if let Some(checked) = remembered {
-            let key = ProvingKey::open(&path, Check::Trusted)?;
-            if key.digest == checked {
-                key.fits(shape)?;
-                return Ok(key);
-            }
-        }
-        let key = ProvingKey::open(&path, Check::Full)?;
-        key.fits(shape)?;
-        write_file(&marker, key.digest.to_string().as_bytes())?;
         Ok(key)
+    }
+
+    /// Everything in the store, by digest of the shape.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn list(&self) -> Result<Vec<StoreEntry>, StoreError> {
+        let mut entries = BTreeMap::new();
+        for (shape, bytes) in files_of(&self.shapes_folder(), SHAPE_EXTENSION)? {
+            entry(&mut entries, shape).shape_bytes = Some(bytes);
+        }
+        for (shape, bytes) in files_of(&self.keys_folder(), KEY_EXTENSION)? {
+            let entry = entry(&mut entries, shape);
+            entry.key_bytes = Some(bytes);
+            entry.checked_key = self.checked_digest(shape)?;
+        }
+        Ok(entries.into_values().collect())
+    }
+
+    fn shapes_folder(&self) -> PathBuf {
+        self.home.join("shapes")
+    }
+
+    fn keys_folder(&self) -> PathBuf {
+        self.home.join("keys")
+    }
+
+    fn marker_path(&self, shape: Digest) -> PathBuf {
+        self.keys_folder()
+            .join(format!("{shape}.{MARKER_EXTENSION}"))
+    }
+
+    /// Digest of the key that passed the full check. An unreadable marker is none: the check is made again.
+    fn checked_digest(&self, shape: Digest) -> Result<Option<Digest>, StoreError> {
+        let path = self.marker_path(shape);
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let text = std::str::from_utf8(&bytes).unwrap_or_default();
+                Ok(text.trim_end().parse().ok())
+            }
+            Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(io_error(&path, source)),
+        }
+    }
+
+    fn mark_checked(&self, shape: Digest, key: Digest) -> Result<(), StoreError> {
+        let path = self.marker_path(shape);
+        write_atomically(&path, |file| writeln!(file, "{key}"))
+            .map_err(|source| io_error(&path, source))
     }
 }
 
-fn file_error(path: &Path, source: io::Error) -> StoreError {
-    StoreError::File {
-        path: path.display().to_string(),
+/// Bytes handed to the file system at a time: points are written one list after another in small pieces.
+const WRITE_BYTES: usize = 1 << 20;
+
+/// A writer that digests what passes.
+struct Digesting<W> {
+    inner: W,
+    hasher: blake3::Hasher,
+}
+
+impl<W: Write> Write for Digesting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+fn io_error(path: &Path, source: io::Error) -> StoreError {
+    StoreError::Io {
+        path: path.to_owned(),
         source,
     }
 }
 
-/// Writes under a temporary name, flushes to disk, renames: readers see the whole file or none.
-fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let write = || {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        let temporary = path.with_extension(format!("tmp-{}", uuid::Uuid::now_v7().simple()));
-        let mut file = fs::File::create(&temporary)?;
-        let written = file
-            .write_all(bytes)
-            .and_then(|()| file.sync_all())
-            .and_then(|()| fs::rename(&temporary, path));
-        if written.is_err() && fs::remove_file(&temporary).is_err() {
-            tracing::debug!(path = %temporary.display(), "temporary file stays");
-        }
-        written
-    };
-    write().map_err(|source| file_error(path, source))
+fn map_or_missing(path: &Path, missing: StoreError) -> Result<MappedFile, StoreError> {
+    MappedFile::open(path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => missing,
+        _ => io_error(path, source),
+    })
 }
+
+/// Files named by a digest, with their lengths. An absent folder is an empty one; other names are not ours.
+fn files_of(folder: &Path, extension: &str) -> Result<Vec<(Digest, u64)>, StoreError> {
+    let failed = |source| io_error(folder, source);
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(failed(source)),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        let digest = path
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .and_then(|stem| stem.parse().ok());
+        let has_extension = path.extension().is_some_and(|found| found == extension);
+        if let Some(digest) = digest.filter(|_| has_extension) {
+            files.push((digest, entry.metadata().map_err(failed)?.len()));
+        }
+    }
+    Ok(files)
+}
+
+fn entry(entries: &mut BTreeMap<Digest, StoreEntry>, shape: Digest) -> &mut StoreEntry {
+    entries.entry(shape).or_insert(StoreEntry {
+        shape,
+        shape_bytes: None,
+        key_bytes: None,
+        checked_key: None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

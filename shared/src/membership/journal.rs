@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 use super::EventEmitter;
 use crate::protocol::{CircuitId, TaskKey, TraceContext, UnixMicros, WorkerEvent};
 use crate::telemetry::spans::attributes;
-use crate::telemetry::{SpanRecord, SpanSink, TimelineEvent, TimelineRecord};
+use crate::telemetry::{SpanRecord, SpanSink, TimelineEvent, TimelineRecord, fields};
 
 /// What every attempt of one worker shares.
 #[derive(Debug)]
@@ -32,6 +32,7 @@ pub struct AttemptJournal {
     circuit: CircuitId,
     trace: TraceContext,
     timeline: Vec<TimelineRecord>,
+    last: Option<TimelineEvent>,
 }
 
 impl AttemptJournal {
@@ -43,7 +44,14 @@ impl AttemptJournal {
         circuit: CircuitId,
         trace: TraceContext,
     ) -> Self {
-        Self { context, key, circuit, trace, timeline: Vec::new() }
+        Self {
+            context,
+            key,
+            circuit,
+            trace,
+            timeline: Vec::new(),
+            last: None,
+        }
     }
 
     /// What every attempt of this worker shares.
@@ -70,17 +78,40 @@ impl AttemptJournal {
         self.context.emitter.now()
     }
 
+    /// The event noted last.
+    #[must_use]
+    pub const fn last(&self) -> Option<TimelineEvent> {
+        self.last
+    }
+
     /// Notes that something happened at an instant, with numbers about it.
     pub fn note(&mut self, event: TimelineEvent, at: UnixMicros, facts: &[(&str, u64)]) {
-        let worker = self.context.emitter.worker();
-        let mut record = TimelineRecord::of_task(event, at, &self.key, worker).field("circuit", &self.circuit);
-        if let Some(device) = &self.context.device {
-            record = record.field("device", device);
-        }
+        let mut record = self.record_of(event, at);
         for (key, value) in facts {
             record = record.field(key, value);
         }
+        self.add(record);
+    }
+
+    /// Notes that the attempt failed at an instant, on the event in which it did.
+    pub fn note_failure(&mut self, event: TimelineEvent, at: UnixMicros, code: &str) {
+        let record = self.record_of(event, at).field(fields::ERROR, code);
+        self.add(record);
+    }
+
+    fn record_of(&self, event: TimelineEvent, at: UnixMicros) -> TimelineRecord {
+        let worker = self.context.emitter.worker();
+        let record =
+            TimelineRecord::of_task(event, at, &self.key, worker).field("circuit", &self.circuit);
+        match &self.context.device {
+            Some(device) => record.field("device", device),
+            None => record,
+        }
+    }
+
+    fn add(&mut self, record: TimelineRecord) {
         record.log(self.context.epoch);
+        self.last = Some(record.event);
         self.timeline.push(record);
     }
 

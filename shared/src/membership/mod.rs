@@ -2,10 +2,12 @@
 //!
 //! *Layout*: `heart` (the heartbeat on an OS thread of its own), `inbox` (assignments in, acknowledgements out),
 //! `control` (cancel and take-back), `held` (what this worker holds, and the ticket for each), `emitter` (events to the
-//! coordinator), `journal` (what one attempt leaves behind), `containment` (panics that may happen, and panics that must end the process).
+//! coordinator), `journal` (what one attempt leaves behind), `signals` (what asks a process to stop), `clock_keeper`
+//! (the cluster's clock, measured again and again), `containment` (panics that may happen, and panics that must end the process).
 //!
 //! Both kinds of workers join in the same way and know nothing of each other.
 
+mod clock_keeper;
 mod containment;
 mod control;
 mod emitter;
@@ -13,6 +15,7 @@ mod heart;
 mod held;
 mod inbox;
 mod journal;
+mod signals;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +23,12 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
+pub use clock_keeper::keep_clock;
 pub use containment::{Contained, contain, exit_on_panic};
 pub use emitter::EventEmitter;
 pub use held::{CancelFlag, Ticket};
 pub use journal::{AttemptJournal, JournalContext};
+pub use signals::Signals;
 
 use self::heart::Heart;
 use self::held::HeldTable;

@@ -29,8 +29,14 @@ pub(crate) enum InputError {
 impl InputError {
     pub(crate) fn failure(&self) -> TaskFailure {
         match self {
-            Self::Broker(_) => TaskFailure::new(FailureKind::Infrastructure, "broker-failed", self.to_string()),
-            Self::Missing => TaskFailure::new(FailureKind::Attempt, "input-missing", self.to_string()),
+            Self::Broker(_) => TaskFailure::new(
+                FailureKind::Infrastructure,
+                "broker-failed",
+                self.to_string(),
+            ),
+            Self::Missing => {
+                TaskFailure::new(FailureKind::Attempt, "input-missing", self.to_string())
+            }
             Self::Refused(error) => error.failure(),
         }
     }
@@ -50,7 +56,12 @@ impl InputCache {
         job: JobId,
         circuit: &RegisteredCircuit,
     ) -> Result<ParsedInput, InputError> {
-        let known = self.recent.lock().iter().find(|(known, _)| *known == job).map(|(_, input)| input.clone());
+        let known = self
+            .recent
+            .lock()
+            .iter()
+            .find(|(known, _)| *known == job)
+            .map(|(_, input)| input.clone());
         if let Some(input) = known {
             return Ok(input);
         }

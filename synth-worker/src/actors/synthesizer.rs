@@ -7,8 +7,8 @@ use proofmill_shared::protocol::{FailureKind, Task, TaskFailure, WorkerEvent};
 use proofmill_shared::telemetry::TimelineEvent;
 use tokio::runtime::Handle;
 
-use super::tasks::{self, TaskError, TaskScene};
 use super::InputCache;
+use super::tasks::{self, TaskError, TaskScene};
 use crate::circuit::CircuitRegistry;
 
 /// Run one task to its end.
@@ -29,8 +29,16 @@ pub(crate) struct Synthesizer {
 }
 
 impl Synthesizer {
-    pub(crate) const fn new(registry: CircuitRegistry, inputs: InputCache, runtime: Handle) -> Self {
-        Self { registry, inputs, runtime }
+    pub(crate) const fn new(
+        registry: CircuitRegistry,
+        inputs: InputCache,
+        runtime: Handle,
+    ) -> Self {
+        Self {
+            registry,
+            inputs,
+            runtime,
+        }
     }
 }
 
@@ -42,9 +50,13 @@ impl Handler<RunTask> for Synthesizer {
     type Result = ();
 
     fn handle(&mut self, message: RunTask, _context: &mut Self::Context) {
-        let RunTask { task, mut journal, ticket } = message;
+        let RunTask {
+            task,
+            mut journal,
+            ticket,
+        } = message;
         let cancel = ticket.cancel_flag();
-        if !cancel.is_raised() && self.start(&mut journal, &ticket) {
+        if !cancel.is_raised() && self.begin(&mut journal, &ticket) {
             let outcome = self.run(&task, &mut journal, &ticket, &cancel);
             self.end(outcome, &mut journal);
         }
@@ -54,7 +66,7 @@ impl Handler<RunTask> for Synthesizer {
 
 impl Synthesizer {
     /// Writes the start; false if the attempt ends here.
-    fn start(&self, journal: &mut AttemptJournal, ticket: &Ticket) -> bool {
+    fn begin(&self, journal: &mut AttemptJournal, ticket: &Ticket) -> bool {
         let broker = journal.context().emitter.broker().clone();
         match self.runtime.block_on(broker.start(journal.key())) {
             Ok(TokenCheck::Accepted) => {
@@ -70,8 +82,10 @@ impl Synthesizer {
             }
             Err(error) => {
                 let reason = format!("start could not be written: {error}");
-                let failure = TaskFailure::new(FailureKind::Infrastructure, "broker-failed", reason);
-                self.runtime.block_on(journal.emit(WorkerEvent::Failed(failure)));
+                let failure =
+                    TaskFailure::new(FailureKind::Infrastructure, "broker-failed", reason);
+                self.runtime
+                    .block_on(journal.emit(WorkerEvent::Failed(failure)));
                 false
             }
         }
@@ -86,9 +100,18 @@ impl Synthesizer {
     ) -> Result<(), TaskError> {
         let circuit = self.registry.get(task.circuit())?;
         let broker = journal.context().emitter.broker().clone();
-        let input = self.runtime.block_on(self.inputs.get(&broker, task.key().job, circuit))?;
+        let input = self
+            .runtime
+            .block_on(self.inputs.get(&broker, task.key().job, circuit))?;
         ticket.advance();
-        let scene = TaskScene { broker: &broker, circuit, input: &input, runtime: &self.runtime, ticket, cancel };
+        let scene = TaskScene {
+            broker: &broker,
+            circuit,
+            input: &input,
+            runtime: &self.runtime,
+            ticket,
+            cancel,
+        };
         match task {
             Task::Plan(_) => tasks::plan(&scene, journal),
             Task::Synthesize(task) => tasks::synthesize(&scene, task, journal),
@@ -106,11 +129,14 @@ impl Synthesizer {
         match outcome {
             Ok(()) => {}
             Err(TaskError::Cancelled) => tracing::info!(?key, "task cancelled between two steps"),
-            Err(TaskError::Stale) => tracing::info!(?key, "late effect refused: the token is stale"),
+            Err(TaskError::Stale) => {
+                tracing::info!(?key, "late effect refused: the token is stale")
+            }
             Err(error) => {
                 let failure = error.failure();
                 tracing::warn!(job = %key.job, unit = %key.unit, attempt = key.attempt, code = failure.code, reason = failure.message, "task failed");
-                self.runtime.block_on(journal.emit(WorkerEvent::Failed(failure)));
+                self.runtime
+                    .block_on(journal.emit(WorkerEvent::Failed(failure)));
             }
         }
     }

@@ -25,7 +25,9 @@ impl TaskIntake {
         tasks: mpsc::Receiver<Assigned>,
     ) -> Addr<Self> {
         Self::create(|context| {
-            let tasks = stream::unfold(tasks, |mut tasks| async { tasks.recv().await.map(|task| (task, tasks)) });
+            let tasks = stream::unfold(tasks, |mut tasks| async {
+                tasks.recv().await.map(|task| (task, tasks))
+            });
             context.add_stream(tasks);
             Self { journal, slots }
         })
@@ -38,18 +40,34 @@ impl Actor for TaskIntake {
 
 impl StreamHandler<Assigned> for TaskIntake {
     fn handle(&mut self, assigned: Assigned, _context: &mut Self::Context) {
-        let Assigned { task, trace, ticket } = assigned;
-        let mut journal =
-            AttemptJournal::open(Arc::clone(&self.journal), *task.key(), task.circuit().clone(), trace);
+        let Assigned {
+            task,
+            trace,
+            ticket,
+        } = assigned;
+        let mut journal = AttemptJournal::open(
+            Arc::clone(&self.journal),
+            *task.key(),
+            task.circuit().clone(),
+            trace,
+        );
         if let Task::Prove(_) = task {
-            let failure = TaskFailure::new(FailureKind::Infrastructure, "wrong-role", "synth workers do not prove");
+            let failure = TaskFailure::new(
+                FailureKind::Infrastructure,
+                "wrong-role",
+                "synth workers do not prove",
+            );
             drop(actix::spawn(async move {
                 journal.emit(WorkerEvent::Failed(failure)).await;
                 ticket.settle();
             }));
             return;
         }
-        self.slots.do_send(RunTask { task, journal, ticket });
+        self.slots.do_send(RunTask {
+            task,
+            journal,
+            ticket,
+        });
     }
 
     fn finished(&mut self, context: &mut Self::Context) {

@@ -1,28 +1,36 @@
 //! A chain of x ← x² + 1: for load tests and dense witnesses.
 //!
-//! **What is proven**, per partition: starting from the public value, `length` steps of x ← x² + 1 lead to the public end.
-//! Partition i starts where partition i − 1 ended, which the finish checks.
+//! **What is proven**, per partition: from the first public input, a fixed number of steps of x ← x² + 1 leads to the
+//! second. **What the job adds**: the finish takes the proofs in order, each starting where the one before ended, the
+//! first at the input's start. The number of steps is a property of the shape: each is a program of its own.
+
+use std::fmt;
 
 use bellperson::{Circuit, ConstraintSystem, SynthesisError};
-use ff::{Field, PrimeField};
-use proofmill_shared::groth16::{Scalar, scalar_from_be, scalar_to_be};
+use ff::Field;
+use proofmill_shared::groth16::{Scalar, scalar_to_be};
 use proofmill_shared::protocol::CircuitId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{CircuitError, CircuitProgram};
+use super::program::expect_proofs;
+use super::scalar_text::scalar_from_text;
+use super::{CircuitError, CircuitProgram, PARTITIONS_MAX};
 
-/// Most partitions of one job: each is a proof of its own.
-const PARTITIONS_MAX: u32 = 1024;
+/// Most steps of one job: they are taken once when its input is read, and these take some seconds.
+const STEPS_MAX: u64 = 1 << 28;
 
-/// Largest input in bytes: a start and a number.
+/// Largest input in bytes: a start and two numbers.
 const INPUT_BYTES_MAX: usize = 4096;
 
-/// The program: chains of one length.
+/// What an input looks like.
+const INPUT_FORMAT: &str = r#"JSON {"start": number or text (decimal or 0x…), "partitions": number} with partitions 1 unless given, or "length" (all steps) in their place"#;
+
+/// The program: chains whose partitions have one number of steps.
 #[derive(Debug, Clone)]
 pub struct Chain {
     name: &'static str,
-    length: usize,
+    steps: u32,
 }
 
 /// A checked input.
@@ -32,76 +40,96 @@ pub struct ChainInput {
     ends: Vec<Scalar>,
 }
 
-impl std::fmt::Debug for ChainInput {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ChainInput").field("partitions", &(self.ends.len() - 1)).finish()
-    }
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawInput {
     start: Value,
-    #[serde(default = "one")]
-    partitions: u32,
+    partitions: Option<u32>,
+    length: Option<u64>,
 }
 
-const fn one() -> u32 {
-    1
+/// One partition: a row x · x = y − 1 a step.
+#[derive(Debug, Clone)]
+pub struct ChainCircuit {
+    steps: u32,
+    start: Option<Scalar>,
+}
+
+impl fmt::Debug for ChainInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChainInput")
+            .field("partitions", &self.partitions())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Chain {
-    /// Chains of `length` steps under a name; the name stands for the length, which is a property of the shape.
+    /// Chains of `steps` steps a partition, at least 1, under a name that stands for the number.
     #[must_use]
-    pub const fn named(name: &'static str, length: usize) -> Self {
-        Self { name, length }
+    pub const fn named(name: &'static str, steps: u32) -> Self {
+        Self { name, steps }
     }
 
-    fn end_of(&self, start: Scalar) -> Scalar {
-        (0..self.length).fold(start, |x, _| x.square() + Scalar::ONE)
+    fn partitions_of(&self, raw: &RawInput) -> Result<u32, CircuitError> {
+        let steps = u64::from(self.steps);
+        let by_length = match raw.length {
+            Some(length) if length % steps != 0 => {
+                return Err(CircuitError::malformed(format!(
+                    "length {length} is no multiple of the {steps} steps that a partition of this circuit has"
+                )));
+            }
+            length => length.map(|length| length / steps),
+        };
+        let partitions = match (raw.partitions.map(u64::from), by_length) {
+            (Some(partitions), Some(by_length)) if partitions != by_length => {
+                return Err(CircuitError::malformed(format!(
+                    "length makes {by_length} partitions of {steps} steps, not {partitions}: leave one of the two out"
+                )));
+            }
+            (partitions, by_length) => partitions.or(by_length).unwrap_or(1),
+        };
+        let most = u64::from(PARTITIONS_MAX).min((STEPS_MAX / steps).max(1));
+        if !(1..=most).contains(&partitions) {
+            return Err(CircuitError::malformed(format!(
+                "{partitions} partitions: this circuit takes 1 to {most}"
+            )));
+        }
+        Ok(u32::try_from(partitions).unwrap_or(PARTITIONS_MAX))
+    }
+
+    fn walk(&self, start: Scalar) -> Scalar {
+        (0..self.steps).fold(start, |x, _| step(x))
     }
 }
 
-/// Reads a scalar from a JSON number, a decimal text or a `0x` hex text; nothing is reduced.
-fn read_scalar(value: &Value) -> Result<Scalar, CircuitError> {
-    let malformed = || CircuitError::malformed("start must be a whole number, as a number or as decimal or 0x text");
-    let text = match value {
-        Value::Number(number) => return number.as_u64().map(Scalar::from).ok_or_else(malformed),
-        Value::String(text) => text,
-        _ => return Err(malformed()),
+impl ChainInput {
+    fn partitions(&self) -> usize {
+        self.ends.len() - 1
+    }
+
+    /// Start and end of a partition.
+    fn partition(&self, index: u32) -> Result<[Scalar; 2], CircuitError> {
+        let index = index as usize;
+        match self.ends.get(index..).and_then(<[Scalar]>::first_chunk) {
+            Some(ends) => Ok(*ends),
+            None => Err(CircuitError::Inconsistent {
+                reason: format!("there is no partition {index}"),
+            }),
+        }
+    }
+}
+
+fn step(x: Scalar) -> Scalar {
+    x.square() + Scalar::ONE
+}
+
+fn read_start(start: &Value) -> Result<Scalar, CircuitError> {
+    let text = match start {
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        _ => return Err(CircuitError::malformed("start must be a number or a text")),
     };
-    let too_large = || CircuitError::malformed("start is not below the modulus of the scalar field");
-    if let Some(digits) = text.strip_prefix("0x") {
-        if digits.is_empty() || digits.len() > 64 {
-            return Err(malformed());
-        }
-        let mut bytes = [0u8; 32];
-        hex::decode_to_slice(format!("{digits:0>64}"), &mut bytes).map_err(|_| malformed())?;
-        return scalar_from_be(&bytes).ok_or_else(too_large);
-    }
-    // `from_str_vartime` refuses what is not decimal, and reduces: a canonical number reads back as itself.
-    let digits = text.trim_start_matches('0');
-    if text.is_empty() || text.len() > 80 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(malformed());
-    }
-    let scalar = Scalar::from_str_vartime(if digits.is_empty() { "0" } else { digits }).ok_or_else(malformed)?;
-    if decimal(&scalar) == if digits.is_empty() { "0" } else { digits } { Ok(scalar) } else { Err(too_large()) }
-}
-
-/// Decimal digits of a scalar.
-fn decimal(scalar: &Scalar) -> String {
-    let mut limbs = scalar_to_be(scalar);
-    let mut digits = Vec::new();
-    while limbs.iter().any(|byte| *byte != 0) {
-        let mut remainder = 0u32;
-        for byte in &mut limbs {
-            let value = remainder << 8 | u32::from(*byte);
-            *byte = u8::try_from(value / 10).unwrap_or_default();
-            remainder = value % 10;
-        }
-        digits.push(char::from_digit(remainder, 10).unwrap_or('0'));
-    }
-    if digits.is_empty() { "0".to_owned() } else { digits.into_iter().rev().collect() }
+    scalar_from_text(&text).map_err(|error| CircuitError::malformed(format!("start {error}")))
 }
 
 impl CircuitProgram for Chain {
@@ -109,85 +137,99 @@ impl CircuitProgram for Chain {
     type Circuit = ChainCircuit;
 
     fn id(&self) -> CircuitId {
-        CircuitId::new(self.name, 1).expect("built-in names are legal")
+        CircuitId::new(self.name, 1).expect("a built-in name is legal")
     }
 
     fn statement(&self) -> String {
-        format!("{} steps of x <- x^2 + 1 lead from the first public input to the second", self.length)
+        format!(
+            "{} steps of x <- x^2 + 1 lead from the first public input to the second",
+            self.steps
+        )
     }
 
     fn input_format(&self) -> String {
-        r#"JSON {"start": number or text, "partitions": number}"#.to_owned()
+        INPUT_FORMAT.to_owned()
     }
 
     fn parse(&self, raw: &[u8]) -> Result<ChainInput, CircuitError> {
         if raw.len() > INPUT_BYTES_MAX {
-            return Err(CircuitError::InputTooLarge { bytes: raw.len(), limit: INPUT_BYTES_MAX });
+            return Err(CircuitError::InputTooLarge {
+                bytes: raw.len(),
+                limit: INPUT_BYTES_MAX,
+            });
         }
-        let read: RawInput = serde_json::from_slice(raw).map_err(|error| CircuitError::malformed(error.to_string()))?;
-        if read.partitions == 0 || read.partitions > PARTITIONS_MAX {
-            return Err(CircuitError::malformed(format!("partitions must be 1 to {PARTITIONS_MAX}")));
-        }
-        let start = read_scalar(&read.start)?;
-        let ends = std::iter::successors(Some(start), |start| Some(self.end_of(*start)));
-        Ok(ChainInput { ends: ends.take(read.partitions as usize + 1).collect() })
+        let raw: RawInput = serde_json::from_slice(raw)
+            .map_err(|error| CircuitError::malformed_json(&error, INPUT_FORMAT))?;
+        let partitions = self.partitions_of(&raw)? as usize;
+        let start = read_start(&raw.start)?;
+        let ends = std::iter::successors(Some(start), |start| Some(self.walk(*start)));
+        Ok(ChainInput {
+            ends: ends.take(partitions + 1).collect(),
+        })
     }
 
     fn partition_count(&self, input: &ChainInput) -> u32 {
-        u32::try_from(input.ends.len() - 1).unwrap_or(PARTITIONS_MAX)
+        u32::try_from(input.partitions()).unwrap_or(PARTITIONS_MAX)
     }
 
     fn summary(&self, input: &ChainInput) -> String {
-        format!("chain of {} steps in {} partitions", self.length, input.ends.len() - 1)
+        let partitions = input.partitions();
+        format!(
+            "chain of {} steps in {partitions} partitions",
+            u64::from(self.steps) * partitions as u64
+        )
     }
 
     fn blank(&self) -> ChainCircuit {
-        ChainCircuit { length: self.length, start: None }
+        ChainCircuit {
+            steps: self.steps,
+            start: None,
+        }
     }
 
     fn circuit(&self, input: &ChainInput, partition: u32) -> Result<ChainCircuit, CircuitError> {
-        let [start, _] = pair(input, partition)?;
-        Ok(ChainCircuit { length: self.length, start: Some(start) })
+        let [start, _] = input.partition(partition)?;
+        Ok(ChainCircuit {
+            steps: self.steps,
+            start: Some(start),
+        })
     }
 
-    fn public_inputs(&self, input: &ChainInput, partition: u32) -> Result<Vec<Scalar>, CircuitError> {
-        Ok(pair(input, partition)?.to_vec())
+    fn public_inputs(
+        &self,
+        input: &ChainInput,
+        partition: u32,
+    ) -> Result<Vec<Scalar>, CircuitError> {
+        Ok(input.partition(partition)?.to_vec())
     }
 
     fn finish(&self, input: &ChainInput, proofs: &[Vec<Scalar>]) -> Result<Value, CircuitError> {
-        let mismatch = |partition| CircuitError::OutputMismatch {
-            reason: format!("partition {partition} does not go on where the one before ended"),
-        };
-        if proofs.len() + 1 != input.ends.len() {
-            return Err(mismatch(proofs.len()));
-        }
-        for (partition, (proof, ends)) in proofs.iter().zip(input.ends.windows(2)).enumerate() {
-            if proof != ends {
-                return Err(mismatch(partition));
+        expect_proofs(proofs.len(), self.partition_count(input))?;
+        let start = input.ends[0];
+        let mut reached = start;
+        for (partition, proof) in proofs.iter().enumerate() {
+            match proof[..] {
+                [from, to] if from == reached => reached = to,
+                _ => {
+                    return Err(CircuitError::OutputMismatch {
+                        reason: format!(
+                            "proof {partition} does not go on where the one before ended"
+                        ),
+                    });
+                }
             }
         }
-        let hex_of = |scalar: Option<&Scalar>| scalar.map(|scalar| hex::encode(scalar_to_be(scalar)));
+        if Some(&reached) != input.ends.last() {
+            return Err(CircuitError::OutputMismatch {
+                reason: "the chained end is not the input's".to_owned(),
+            });
+        }
         Ok(json!({
-            "start": hex_of(input.ends.first()),
-            "end": hex_of(input.ends.last()),
-            "steps": self.length * proofs.len(),
+            "start": hex::encode(scalar_to_be(&start)),
+            "end": hex::encode(scalar_to_be(&reached)),
+            "steps": u64::from(self.steps) * proofs.len() as u64,
         }))
     }
-}
-
-fn pair(input: &ChainInput, partition: u32) -> Result<[Scalar; 2], CircuitError> {
-    let index = partition as usize;
-    match input.ends.get(index..index + 2) {
-        Some([start, end]) => Ok([*start, *end]),
-        _ => Err(CircuitError::Inconsistent { reason: format!("there is no partition {partition}") }),
-    }
-}
-
-/// One partition: `length` rows x · x = y − 1.
-#[derive(Debug, Clone)]
-pub struct ChainCircuit {
-    length: usize,
-    start: Option<Scalar>,
 }
 
 impl Circuit<Scalar> for ChainCircuit {
@@ -195,14 +237,19 @@ impl Circuit<Scalar> for ChainCircuit {
         let missing = || SynthesisError::AssignmentMissing;
         let mut value = self.start;
         let mut x = cs.alloc_input(|| "start", || value.ok_or_else(missing))?;
-        for step in 0..self.length {
-            value = value.map(|x| x.square() + Scalar::ONE);
-            let next = if step + 1 == self.length {
+        for taken in 1..=self.steps {
+            value = value.map(step);
+            let next = if taken == self.steps {
                 cs.alloc_input(|| "end", || value.ok_or_else(missing))?
             } else {
                 cs.alloc(|| "x", || value.ok_or_else(missing))?
             };
-            cs.enforce(|| "step", |lc| lc + x, |lc| lc + x, |lc| lc + next - CS::one());
+            cs.enforce(
+                || "step",
+                |lc| lc + x,
+                |lc| lc + x,
+                |lc| lc + next - CS::one(),
+            );
             x = next;
         }
         Ok(())
@@ -210,50 +257,4 @@ impl Circuit<Scalar> for ChainCircuit {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::circuit::RegisteredCircuit;
-
-    const SHORT: Chain = Chain::named("chain-short", 5);
-
-    #[test]
-    fn partitions_join_and_satisfy_their_shape() {
-        let circuit = RegisteredCircuit::new(SHORT);
-        let input = circuit.parse(br#"{"start": 2, "partitions": 3}"#).unwrap();
-        assert_eq!(circuit.plan(&input).unwrap().partition_count, 3);
-        let shape = circuit.shape().unwrap();
-        let proofs: Vec<Vec<Scalar>> = (0..3)
-            .map(|partition| {
-                let assignment = circuit.witness(&input, partition).unwrap();
-                assert_eq!(shape.first_unsatisfied(&assignment), Ok(None));
-                assignment.input[1..].to_vec()
-            })
-            .collect();
-        assert_eq!(circuit.finish(&input, &proofs).unwrap()["steps"], 15);
-        let swapped = [proofs[1].clone(), proofs[0].clone(), proofs[2].clone()];
-        assert!(matches!(circuit.finish(&input, &swapped), Err(CircuitError::OutputMismatch { .. })));
-        assert!(matches!(circuit.finish(&input, &proofs[..2]), Err(CircuitError::OutputMismatch { .. })));
-    }
-
-    #[test]
-    fn a_start_reads_in_three_forms_and_is_never_reduced() {
-        let modulus = "52435875175126190479447740508185965837690552500527637822603658699938581184513";
-        let below = "52435875175126190479447740508185965837690552500527637822603658699938581184512";
-        assert_eq!(read_scalar(&json!(7)), Ok(Scalar::from(7)));
-        assert_eq!(read_scalar(&json!("007")), Ok(Scalar::from(7)));
-        assert_eq!(read_scalar(&json!("0x07")), Ok(Scalar::from(7)));
-        assert_eq!(read_scalar(&json!("0")), Ok(Scalar::ZERO));
-        assert_eq!(read_scalar(&json!(below)), Ok(-Scalar::ONE));
-        for bad in [json!(modulus), json!("0x".to_owned() + &"f".repeat(64)), json!(-1), json!(""), json!("1e3"), json!([])] {
-            assert!(matches!(read_scalar(&bad), Err(CircuitError::MalformedInput { .. })), "{bad}");
-        }
-    }
-
-    #[test]
-    fn malformed_inputs_are_refused() {
-        for bad in ["", "{", "[]", r#"{"start": 1, "partitions": 0}"#, r#"{"start": 1, "partitions": 9999}"#, r#"{"start": 1, "x": 2}"#] {
-            let refused = SHORT.parse(bad.as_bytes()).unwrap_err();
-            assert!(matches!(refused, CircuitError::MalformedInput { .. }), "{bad}");
-        }
-    }
-}
+mod tests;

@@ -1,18 +1,21 @@
 //! Circuit programs: how an input becomes partitions, and proofs become an answer.
 //!
 //! *Layout*: `program` (the trait a circuit implements), `registered` (a program whatever its types), `registry` (those
-//! this worker runs), `error` (why an input or a witness is refused); one file per circuit family: `sha256`, `chain`.
+//! this worker runs), `containment` (the threads they run on), `error` (why an input or a witness is refused); one file
+//! per circuit family: `sha256`, `chain`; `scalar_text` (scalars as people write them).
 
 mod chain;
+mod containment;
 mod error;
 mod program;
 mod registered;
 mod registry;
+mod scalar_text;
 mod sha256;
 
-pub use chain::{Chain, ChainInput};
+pub use chain::{Chain, ChainCircuit, ChainInput};
 pub use error::CircuitError;
-pub use program::CircuitProgram;
+pub use program::{CircuitProgram, PARTITIONS_MAX};
 pub use registered::{ParsedInput, RegisteredCircuit};
 pub use registry::CircuitRegistry;
-pub use sha256::{Sha256, Sha256Input};
+pub use sha256::{FILE_BYTES_MAX, Sha256, Sha256Circuit, Sha256Input};

@@ -5,11 +5,11 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use proofmill_shared::groth16::{Assignment, Scalar, Shape};
-use proofmill_shared::membership::contain;
 use proofmill_shared::protocol::{CircuitId, CircuitRecord, Plan};
 use serde_json::Value;
 
-use super::{CircuitError, CircuitProgram};
+use super::containment::contained;
+use super::{CircuitError, CircuitProgram, PARTITIONS_MAX};
 use crate::witness;
 
 /// A checked input of some program. Cheap to clone; `Debug` shows nothing of it.
@@ -29,12 +29,19 @@ trait Erased: Send + Sync {
     fn record_shape(&self) -> Result<Shape, CircuitError>;
     fn parse(&self, raw: &[u8]) -> Result<ParsedInput, CircuitError>;
     fn count_and_summary(&self, input: &ParsedInput) -> Result<(u32, String), CircuitError>;
-    fn witness(&self, input: &ParsedInput, partition: u32, shape: &Shape) -> Result<Assignment, CircuitError>;
+    fn witness(
+        &self,
+        input: &ParsedInput,
+        partition: u32,
+        shape: &Shape,
+    ) -> Result<Assignment, CircuitError>;
     fn finish(&self, input: &ParsedInput, proofs: &[Vec<Scalar>]) -> Result<Value, CircuitError>;
 }
 
 fn typed<P: CircuitProgram>(input: &ParsedInput) -> Result<&P::Input, CircuitError> {
-    let reason = || CircuitError::Inconsistent { reason: "input was parsed by another program".into() };
+    let reason = || CircuitError::Inconsistent {
+        reason: "input was parsed by another program".into(),
+    };
     input.0.downcast_ref().ok_or_else(reason)
 }
 
@@ -60,11 +67,17 @@ impl<P: CircuitProgram> Erased for P {
         Ok((self.partition_count(input), self.summary(input)))
     }
 
-    fn witness(&self, input: &ParsedInput, partition: u32, shape: &Shape) -> Result<Assignment, CircuitError> {
+    fn witness(
+        &self,
+        input: &ParsedInput,
+        partition: u32,
+        shape: &Shape,
+    ) -> Result<Assignment, CircuitError> {
         let input = typed::<P>(input)?;
         let assignment = witness::build(self.circuit(input, partition)?, shape)?;
         if assignment.input[1..] != self.public_inputs(input, partition)? {
-            let reason = format!("partition {partition} has other public inputs than the program says");
+            let reason =
+                format!("partition {partition} has other public inputs than the program says");
             return Err(CircuitError::Inconsistent { reason });
         }
         Ok(assignment)
@@ -75,7 +88,8 @@ impl<P: CircuitProgram> Erased for P {
     }
 }
 
-/// A program this worker runs. Cheap to clone. Every call contains the program's panics.
+/// A program this worker runs. Cheap to clone; clones share the shape. Every call runs the program on the circuit threads,
+/// where its panics are contained.
 #[derive(Clone)]
 pub struct RegisteredCircuit {
     program: Arc<dyn Erased>,
@@ -84,19 +98,19 @@ pub struct RegisteredCircuit {
 
 impl fmt::Debug for RegisteredCircuit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RegisteredCircuit").field("id", &self.id()).finish_non_exhaustive()
+        f.debug_struct("RegisteredCircuit")
+            .field("id", &self.id())
+            .finish_non_exhaustive()
     }
-}
-
-fn contained<T>(code: impl FnOnce() -> Result<T, CircuitError>) -> Result<T, CircuitError> {
-    // The text of the panic might hold witness data: it stays out of the failure.
-    contain(code).unwrap_or(Err(CircuitError::Panicked))
 }
 
 impl RegisteredCircuit {
     /// Wraps a program.
     pub fn new(program: impl CircuitProgram) -> Self {
-        Self { program: Arc::new(program), shape: Arc::default() }
+        Self {
+            program: Arc::new(program),
+            shape: Arc::default(),
+        }
     }
 
     /// Name and version.
@@ -110,7 +124,9 @@ impl RegisteredCircuit {
     /// # Errors
     /// [`CircuitError::Inconsistent`] if the blank circuit cannot be recorded, [`CircuitError::Panicked`].
     pub fn shape(&self) -> Result<Arc<Shape>, CircuitError> {
-        self.shape.get_or_init(|| contained(|| self.program.record_shape()).map(Arc::new)).clone()
+        self.shape
+            .get_or_init(|| contained(|| self.program.record_shape()).map(Arc::new))
+            .clone()
     }
 
     /// The circuit as the cluster knows it.
@@ -142,14 +158,21 @@ impl RegisteredCircuit {
     /// Splits an input.
     ///
     /// # Errors
-    /// [`CircuitError::Inconsistent`] if the program makes no partition, [`CircuitError::Panicked`].
+    /// [`CircuitError::Inconsistent`] if the program makes no partition or too many, [`CircuitError::Panicked`].
     pub fn plan(&self, input: &ParsedInput) -> Result<Plan, CircuitError> {
         let shape = self.shape()?;
         let (partition_count, summary) = contained(|| self.program.count_and_summary(input))?;
-        if partition_count == 0 {
-            return Err(CircuitError::Inconsistent { reason: "an input makes no partition".into() });
+        if !(1..=PARTITIONS_MAX).contains(&partition_count) {
+            let reason = format!(
+                "an input makes {partition_count} partitions, 1 to {PARTITIONS_MAX} are possible"
+            );
+            return Err(CircuitError::Inconsistent { reason });
         }
-        Ok(Plan { partition_count, shape: shape.digest, summary })
+        Ok(Plan {
+            partition_count,
+            shape: shape.digest,
+            summary,
+        })
     }
 
     /// Computes the witness of one partition; its lengths and public inputs are checked, its constraints are not: see
@@ -166,7 +189,11 @@ impl RegisteredCircuit {
     ///
     /// # Errors
     /// [`CircuitError::OutputMismatch`], or [`CircuitError::Panicked`].
-    pub fn finish(&self, input: &ParsedInput, proofs: &[Vec<Scalar>]) -> Result<Value, CircuitError> {
+    pub fn finish(
+        &self,
+        input: &ParsedInput,
+        proofs: &[Vec<Scalar>],
+    ) -> Result<Value, CircuitError> {
         contained(|| self.program.finish(input, proofs))
     }
 }

@@ -44,8 +44,16 @@ impl CircuitRegistry {
     /// # Errors
     /// [`CircuitError::UnknownCircuit`] with the names that are known.
     pub fn get(&self, id: &CircuitId) -> Result<&RegisteredCircuit, CircuitError> {
-        let known = || self.ids().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let unknown = || CircuitError::UnknownCircuit { circuit: id.to_string(), known: known() };
+        let known = || {
+            self.ids()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let unknown = || CircuitError::UnknownCircuit {
+            circuit: id.to_string(),
+            known: known(),
+        };
         self.circuits.get(id).ok_or_else(unknown)
     }
 
@@ -57,5 +65,38 @@ impl CircuitRegistry {
     /// All programs.
     pub fn circuits(&self) -> impl Iterator<Item = &RegisteredCircuit> {
         self.circuits.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_circuit_is_told_what_there_is() {
+        let registry = CircuitRegistry::builtin();
+        let refused = registry.get(&"sha512".parse().unwrap()).unwrap_err();
+        let told = refused.to_string();
+        assert!(
+            told.contains("sha512@1") && told.contains("sha256@1"),
+            "{told}"
+        );
+        assert_eq!(refused.failure().code, "unknown-circuit");
+    }
+
+    #[test]
+    fn a_version_is_part_of_the_name() {
+        let registry = CircuitRegistry::builtin();
+        assert!(registry.get(&"sha256".parse().unwrap()).is_ok());
+        assert!(registry.get(&"sha256@2".parse().unwrap()).is_err());
+    }
+
+    #[test]
+    fn clones_record_a_shape_once() {
+        let registry = CircuitRegistry::empty().with(Chain::named("chain-short", 5));
+        let id = "chain-short".parse().unwrap();
+        let shape = registry.clone().get(&id).unwrap().shape().unwrap();
+        let again = registry.get(&id).unwrap().shape().unwrap();
+        assert!(std::sync::Arc::ptr_eq(&shape, &again));
     }
 }

@@ -11,6 +11,9 @@ use crate::circuit::CircuitError;
 pub fn check(shape: &Shape, assignment: &Assignment, partition: u32) -> Result<(), CircuitError> {
     match shape.first_unsatisfied(assignment)? {
         None => Ok(()),
-        Some(constraint) => Err(CircuitError::UnsatisfiedConstraint { partition, constraint }),
+        Some(constraint) => Err(CircuitError::UnsatisfiedConstraint {
+            partition,
+            constraint,
+        }),
     }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
+use crate::broker::PayloadKey;
+use crate::protocol::Digest;
 use serde::{Deserialize, Serialize};
 
 /// Id of a span within its trace: 64 random bits, never 0. Text is 16 hex digits.
@@ -28,6 +30,18 @@ impl SpanId {
                 return Self(id);
             }
         }
+    }
+
+    /// The id of the `handoff.send` span of a payload: derived from its key, so that the receiving side can link to it
+    /// without being told.
+    #[must_use]
+    pub fn of_handoff(key: &PayloadKey) -> Self {
+        let text = format!("handoff.send {} {} {}", key.job, key.partition, key.attempt);
+        let digest = Digest::of(text.as_bytes());
+        let id = digest.0[..8]
+            .iter()
+            .fold(0u64, |id, byte| id << 8 | u64::from(*byte));
+        Self(NonZeroU64::new(id).unwrap_or(NonZeroU64::MIN))
     }
 
     /// The id as a number.

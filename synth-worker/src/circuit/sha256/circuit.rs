@@ -33,17 +33,28 @@ struct Values {
 
 impl std::fmt::Debug for Sha256Circuit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sha256Circuit").field("group_len", &self.group_len).finish_non_exhaustive()
+        f.debug_struct("Sha256Circuit")
+            .field("group_len", &self.group_len)
+            .finish_non_exhaustive()
     }
 }
 
 impl Sha256Circuit {
     pub(super) const fn blank(group_len: usize) -> Self {
-        Self { group_len, values: None }
+        Self {
+            group_len,
+            values: None,
+        }
     }
 
     pub(super) fn new(group_len: usize, before: State, blocks: &[[u8; BLOCK_LEN]]) -> Self {
-        Self { group_len, values: Some(Values { before, blocks: blocks.to_vec() }) }
+        Self {
+            group_len,
+            values: Some(Values {
+                before,
+                blocks: blocks.to_vec(),
+            }),
+        }
     }
 
     /// Bit `bit` of block `block`, most significant first; zero in blocks that are switched off.
@@ -54,7 +65,9 @@ impl Sha256Circuit {
     }
 
     fn is_on(&self, block: usize) -> Option<bool> {
-        self.values.as_ref().map(|values| block < values.blocks.len())
+        self.values
+            .as_ref()
+            .map(|values| block < values.blocks.len())
     }
 }
 
@@ -63,7 +76,10 @@ impl Circuit<Scalar> for Sha256Circuit {
         let mut state = Vec::with_capacity(8);
         for word in 0..8 {
             let value = self.values.as_ref().map(|values| values.before[word]);
-            state.push(UInt32::alloc(cs.namespace(|| format!("before {word}")), value)?);
+            state.push(UInt32::alloc(
+                cs.namespace(|| format!("before {word}")),
+                value,
+            )?);
         }
         expose(cs, "before high", &state[..4])?;
         expose(cs, "before low", &state[4..])?;
@@ -85,7 +101,8 @@ impl Circuit<Scalar> for Sha256Circuit {
                 let bit = AllocatedBit::alloc(cs.namespace(|| format!("message {bit}")), value)?;
                 message.push(Boolean::from(bit));
             }
-            let compressed = sha256_compression_function(cs.namespace(|| "compression"), &message, &state)?;
+            let compressed =
+                sha256_compression_function(cs.namespace(|| "compression"), &message, &state)?;
             let select = UInt32::from_bits(&vec![Boolean::from(is_on.clone()); 32]);
             for (word, compressed) in compressed.iter().enumerate() {
                 let cs = cs.namespace(|| format!("after {word}"));
@@ -101,31 +118,65 @@ impl Circuit<Scalar> for Sha256Circuit {
 }
 
 /// Makes four words a public number, the first most significant.
-fn expose<CS: ConstraintSystem<Scalar>>(cs: &mut CS, name: &str, words: &[UInt32]) -> Result<(), SynthesisError> {
-    let bits: Vec<Boolean> = words.iter().flat_map(|word| word.clone().into_bits_be()).collect();
+fn expose<CS: ConstraintSystem<Scalar>>(
+    cs: &mut CS,
+    name: &str,
+    words: &[UInt32],
+) -> Result<(), SynthesisError> {
+    let bits: Vec<Boolean> = words
+        .iter()
+        .flat_map(|word| word.clone().into_bits_be())
+        .collect();
     let mut value = Some(Scalar::ZERO);
     for bit in &bits {
-        value = value.zip(bit.get_value()).map(|(sum, bit)| sum.double() + Scalar::from(u64::from(bit)));
+        value = value
+            .zip(bit.get_value())
+            .map(|(sum, bit)| sum.double() + Scalar::from(u64::from(bit)));
     }
-    let number = cs.alloc_input(|| name.to_owned(), || value.ok_or(SynthesisError::AssignmentMissing))?;
+    let number = cs.alloc_input(
+        || name.to_owned(),
+        || value.ok_or(SynthesisError::AssignmentMissing),
+    )?;
     let mut packed = LinearCombination::zero();
     let mut weight = Scalar::ONE;
     for bit in bits.iter().rev() {
         packed = packed + &bit.lc(CS::one(), weight);
         weight = weight.double();
     }
-    cs.enforce(|| format!("{name} packed"), |lc| lc + &packed, |lc| lc + CS::one(), |lc| lc + number);
+    cs.enforce(
+        || format!("{name} packed"),
+        |lc| lc + &packed,
+        |lc| lc + CS::one(),
+        |lc| lc + number,
+    );
     Ok(())
 }
 
 /// Makes the number of switches that are on public.
-fn expose_count<CS: ConstraintSystem<Scalar>>(cs: &mut CS, switches: &[AllocatedBit]) -> Result<(), SynthesisError> {
+fn expose_count<CS: ConstraintSystem<Scalar>>(
+    cs: &mut CS,
+    switches: &[AllocatedBit],
+) -> Result<(), SynthesisError> {
     let mut value = Some(Scalar::ZERO);
     for switch in switches {
-        value = value.zip(switch.get_value()).map(|(sum, is_on)| sum + Scalar::from(u64::from(is_on)));
+        value = value
+            .zip(switch.get_value())
+            .map(|(sum, is_on)| sum + Scalar::from(u64::from(is_on)));
     }
-    let count = cs.alloc_input(|| "count", || value.ok_or(SynthesisError::AssignmentMissing))?;
-    let sum = switches.iter().fold(LinearCombination::zero(), |sum, switch| sum + switch.get_variable());
-    cs.enforce(|| "count is the sum", |lc| lc + &sum, |lc| lc + CS::one(), |lc| lc + count);
+    let count = cs.alloc_input(
+        || "count",
+        || value.ok_or(SynthesisError::AssignmentMissing),
+    )?;
+    let sum = switches
+        .iter()
+        .fold(LinearCombination::zero(), |sum, switch| {
+            sum + switch.get_variable()
+        });
+    cs.enforce(
+        || "count is the sum",
+        |lc| lc + &sum,
+        |lc| lc + CS::one(),
+        |lc| lc + count,
+    );
     Ok(())
 }

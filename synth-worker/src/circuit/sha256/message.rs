@@ -15,7 +15,14 @@ pub(super) type State = [u32; 8];
 
 /// The standard's initial state (FIPS 180-4, 5.3.3).
 pub(super) const INITIAL_STATE: State = [
-    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
 ];
 
 /// A file, padded and cut into blocks, with the state before each group. Secret: `Debug` shows its length.
@@ -37,7 +44,9 @@ pub(super) struct Group<'a> {
 
 impl fmt::Debug for Sha256Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sha256Input").field("file_len", &self.file_len).finish_non_exhaustive()
+        f.debug_struct("Sha256Input")
+            .field("file_len", &self.file_len)
+            .finish_non_exhaustive()
     }
 }
 
@@ -51,7 +60,13 @@ impl Sha256Input {
             sha2::compress256(&mut state, &group);
             states.push(state);
         }
-        Self { file_len: file.len(), blocks, blocks_per_group, states, digest: Sha256::digest(file).into() }
+        Self {
+            file_len: file.len(),
+            blocks,
+            blocks_per_group,
+            states,
+            digest: Sha256::digest(file).into(),
+        }
     }
 
     pub(super) const fn file_len(&self) -> usize {
@@ -72,14 +87,27 @@ impl Sha256Input {
 
     /// Blocks that are switched on in a group: all, but for the last.
     pub(super) fn blocks_in(&self, group: usize) -> usize {
-        self.blocks.len().saturating_sub(group * self.blocks_per_group).min(self.blocks_per_group)
+        self.blocks
+            .len()
+            .saturating_sub(group * self.blocks_per_group)
+            .min(self.blocks_per_group)
     }
 
     pub(super) fn group(&self, index: u32) -> Result<Group<'_>, CircuitError> {
         let index = index as usize;
-        let missing = || CircuitError::Inconsistent { reason: format!("there is no partition {index}") };
-        let blocks = self.blocks.chunks(self.blocks_per_group).nth(index).ok_or_else(missing)?;
-        Ok(Group { before: self.states[index], after: self.states[index + 1], blocks })
+        let missing = || CircuitError::Inconsistent {
+            reason: format!("there is no partition {index}"),
+        };
+        let blocks = self
+            .blocks
+            .chunks(self.blocks_per_group)
+            .nth(index)
+            .ok_or_else(missing)?;
+        Ok(Group {
+            before: self.states[index],
+            after: self.states[index + 1],
+            blocks,
+        })
     }
 }
 

@@ -1,0 +1,212 @@
+//! Fetches and decodes assignments while the device proves the one before.
+
+use std::sync::Arc;
+
+use actix::{Actor, ActorContext, Addr, AsyncContext, Context, StreamHandler};
+use futures::stream;
+use proofmill_shared::assignment::{
+    AssignmentFacts, AssignmentFetcher, FetchReport, FetchedAssignment,
+};
+use proofmill_shared::membership::{Assigned, AttemptJournal, JournalContext, Membership};
+use proofmill_shared::protocol::{FailureKind, Task, TaskFailure, UnixMicros, WorkerEvent};
+use proofmill_shared::telemetry::spans::attributes::{self, MessagingOperation};
+use proofmill_shared::telemetry::spans::names;
+use proofmill_shared::telemetry::{RemoteContext, SpanId, TimelineEvent};
+use tokio::sync::mpsc;
+
+use super::{Attempt, DeviceOwner, ProveAssignment};
+use crate::backend::{Backend, LoadedCircuit};
+use crate::proving_key::{ResidentCircuit, ResidentCircuits};
+
+/// Receives assigned tasks from the inbox; sends [`ProveAssignment`] to the device owner; ends when the inbox does.
+/// Fetches run side by side, as many as the coordinator's credits allow.
+pub(crate) struct AssignmentIntake<B: Backend> {
+    way: Way<B>,
+}
+
+/// What an assignment passes on its way to the device.
+struct Way<B: Backend> {
+    membership: Membership,
+    journal: Arc<JournalContext>,
+    fetcher: AssignmentFetcher,
+    circuits: Arc<ResidentCircuits<B>>,
+    device: Addr<DeviceOwner<B>>,
+}
+
+impl<B: Backend> Clone for Way<B> {
+    fn clone(&self) -> Self {
+        Self {
+            membership: self.membership.clone(),
+            journal: Arc::clone(&self.journal),
+            fetcher: self.fetcher.clone(),
+            circuits: Arc::clone(&self.circuits),
+            device: self.device.clone(),
+        }
+    }
+}
+
+impl<B: Backend> AssignmentIntake<B> {
+    pub(crate) fn start_on(
+        membership: Membership,
+        journal: Arc<JournalContext>,
+        circuits: Arc<ResidentCircuits<B>>,
+        device: Addr<DeviceOwner<B>>,
+        tasks: mpsc::Receiver<Assigned>,
+    ) -> Addr<Self> {
+        let fetcher = AssignmentFetcher::new(journal.emitter.broker().clone());
+        Self::create(|context| {
+            let tasks = stream::unfold(tasks, |mut tasks| async {
+                tasks.recv().await.map(|task| (task, tasks))
+            });
+            context.add_stream(tasks);
+            Self {
+                way: Way {
+                    membership,
+                    journal,
+                    fetcher,
+                    circuits,
+                    device,
+                },
+            }
+        })
+    }
+}
+
+impl<B: Backend> Actor for AssignmentIntake<B> {
+    type Context = Context<Self>;
+}
+
+impl<B: Backend> StreamHandler<Assigned> for AssignmentIntake<B> {
+    fn handle(&mut self, assigned: Assigned, _context: &mut Self::Context) {
+        let Assigned {
+            task,
+            trace,
+            ticket,
+        } = assigned;
+        let mut journal = AttemptJournal::open(
+            Arc::clone(&self.way.journal),
+            *task.key(),
+            task.circuit().clone(),
+            trace,
+        );
+        let Task::Prove(task) = task else {
+            let reason = "GPU workers run no circuit code";
+            let failure = TaskFailure::new(FailureKind::Infrastructure, "wrong-role", reason);
+            drop(actix::spawn(async move {
+                journal.emit(WorkerEvent::Failed(failure)).await;
+                ticket.settle();
+            }));
+            return;
+        };
+        let attempt = Attempt {
+            task,
+            ticket,
+            journal,
+        };
+        // Not tied to this actor: a fetch under way outlives the inbox, and drain waits for its ticket.
+        drop(actix::spawn(bring_in(attempt, self.way.clone())));
+    }
+
+    fn finished(&mut self, context: &mut Self::Context) {
+        context.stop();
+    }
+}
+
+/// Everything a proof needs on this host: shape, key, assignment.
+async fn bring_in<B: Backend>(mut attempt: Attempt, way: Way<B>) {
+    let picked_up = attempt.journal.now();
+    attempt
+        .journal
+        .note(TimelineEvent::GpuPickup, picked_up, &[]);
+    let shape = attempt.task.shape;
+    let circuits = Arc::clone(&way.circuits);
+    let loading = tokio::task::spawn_blocking(move || circuits.get(shape)).await;
+    let circuit = match loading {
+        Ok(Ok(circuit)) => circuit,
+        Ok(Err(error)) => {
+            attempt.fail(error.failure()).await;
+            return;
+        }
+        Err(error) => {
+            let reason = format!("loading the key did not end: {error}");
+            attempt
+                .fail(TaskFailure::new(
+                    FailureKind::Attempt,
+                    "key-not-loaded",
+                    reason,
+                ))
+                .await;
+            return;
+        }
+    };
+    let loaded = attempt.journal.now();
+    way.membership
+        .update(|record| record.warm = way.circuits.warm());
+    let fetched = fetch(&attempt, &way.fetcher, &circuit).await;
+    let ended = attempt.journal.now();
+    match fetched {
+        Ok(FetchedAssignment { assignment, report }) => {
+            let key_load = u64::try_from(loaded.since(picked_up).as_micros()).unwrap_or(u64::MAX);
+            let facts = [
+                ("bytes", report.bytes),
+                ("chunks", report.chunks as u64),
+                ("key_load_us", key_load),
+            ];
+            attempt.journal.note(TimelineEvent::FetchEnd, ended, &facts);
+            record_fetch(&attempt, loaded, ended, &report);
+            let message = ProveAssignment {
+                attempt,
+                circuit,
+                assignment,
+                fetched: ended,
+            };
+            if let Err(refused) = way.device.try_send(message) {
+                refused.into_inner().attempt.release().await;
+            }
+        }
+        Err(None) => attempt.abandon("taken back while it was fetched"),
+        Err(Some(failure)) => attempt.fail(failure).await,
+    }
+}
+
+/// Fetches the assignment; `Err(None)` if it is no longer wanted.
+async fn fetch<B: Backend>(
+    attempt: &Attempt,
+    fetcher: &AssignmentFetcher,
+    circuit: &ResidentCircuit<B>,
+) -> Result<FetchedAssignment, Option<TaskFailure>> {
+    let shape = circuit.loaded().shape();
+    let facts = AssignmentFacts {
+        key: attempt.payload(),
+        shape: shape.digest,
+        num_inputs: shape.num_inputs,
+        num_aux: shape.num_aux,
+    };
+    let cancel = attempt.ticket.cancel_flag();
+    let fetched = fetcher.fetch(facts, None, move || cancel.is_raised()).await;
+    fetched.map_err(|error| {
+        let is_cancelled = attempt.ticket.cancel_flag().is_raised();
+        (!is_cancelled).then(|| error.failure())
+    })
+}
+
+fn record_fetch(attempt: &Attempt, started: UnixMicros, ended: UnixMicros, report: &FetchReport) {
+    let payload = attempt.payload();
+    let sender = RemoteContext::of_job(payload.job, SpanId::of_handoff(&payload));
+    let seconds = ended.since(started).as_secs_f64().max(1e-6);
+    let system = attempt.journal.context().messaging_system;
+    let span = attempt
+        .journal
+        .span(names::HANDOFF_FETCH, started, ended)
+        .link(Some(sender))
+        .messaging(
+            system,
+            "assignment",
+            MessagingOperation::Receive,
+            Some(report.bytes),
+        )
+        .attribute(attributes::BYTES, report.bytes)
+        .attribute(attributes::CHUNKS, report.chunks)
+        .attribute(attributes::MB_PER_S, report.bytes as f64 / 1e6 / seconds);
+    attempt.journal.record(span);
+}

@@ -1,0 +1,39 @@
+//! Why there is no proof.
+
+use proofmill_shared::groth16::{ShapeError, VerifyError};
+
+use proofmill_shared::protocol::{FailureKind, TaskFailure};
+
+use crate::backend::BackendError;
+
+/// Why proving ended without a proof.
+#[derive(Debug, thiserror::Error)]
+pub enum ProveError {
+    /// The assignment belongs to another circuit.
+    #[error("assignment does not fit the circuit that is loaded")]
+    Assignment(#[source] ShapeError),
+    /// The device failed, or cannot take the circuit.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// Whoever asked for the proof no longer wants it.
+    #[error("proving was cancelled")]
+    Cancelled,
+    /// The proof came out wrong: the assignment does not satisfy the circuit, the key is of another circuit, or the device
+    /// miscalculates.
+    #[error("proof does not verify: the assignment, the key or the device is at fault")]
+    NotVerified(#[source] VerifyError),
+}
+
+impl ProveError {
+    /// What the failure means for the job.
+    #[must_use]
+    pub fn failure(&self) -> TaskFailure {
+        let (kind, code) = match self {
+            Self::Assignment(_) => (FailureKind::BadPayload, "assignment-does-not-fit"),
+            Self::Backend(_) => (FailureKind::Attempt, "device-failed"),
+            Self::Cancelled => (FailureKind::Infrastructure, "taken-back"),
+            Self::NotVerified(_) => (FailureKind::Attempt, "proof-does-not-verify"),
+        };
+        TaskFailure::new(kind, code, self.to_string())
+    }
+}

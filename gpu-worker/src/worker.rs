@@ -1,0 +1,183 @@
+//! A running GPU worker: started, drained.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, Addr};
+use proofmill_shared::broker::{BrokerError, BrokerHandle};
+use proofmill_shared::groth16::Store;
+use proofmill_shared::membership::{JournalContext, MemberOptions, Membership};
+use proofmill_shared::protocol::{
+    DeviceRecord, Incarnation, PROTOCOL_VERSION, Role, WorkerId, WorkerRecord,
+};
+use proofmill_shared::telemetry::spans::attributes::messaging_system;
+use proofmill_shared::telemetry::{ClusterClock, SpanSink};
+
+use crate::actors::{AssignmentIntake, DeviceOwner, ProofPublisher};
+use crate::backend::BackendError;
+use crate::backend::cpu::CpuBackend;
+use crate::device::{Device, DeviceChoice, DeviceError};
+use crate::proving_key::ResidentCircuits;
+
+/// How late the end of the inbox is noticed.
+const END_POLL: Duration = Duration::from_millis(200);
+
+/// Why a GPU worker does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum GpuWorkerError {
+    /// The broker cannot be used.
+    #[error(transparent)]
+    Broker(#[from] BrokerError),
+    /// There is no such device, or it miscalculates.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The device cannot be set up.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The system gives no thread.
+    #[error("device thread could not be started: allow the process more threads")]
+    Thread(#[source] std::io::Error),
+}
+
+/// How a GPU worker runs.
+#[derive(Debug, Clone)]
+pub struct GpuWorkerOptions {
+    /// Its name.
+    pub id: WorkerId,
+    /// The broker.
+    pub broker: BrokerHandle,
+    /// The cluster's clock.
+    pub clock: ClusterClock,
+    /// Where spans go.
+    pub spans: SpanSink,
+    /// Where shapes and keys are.
+    pub store: Store,
+    /// What to prove on.
+    pub device: DeviceChoice,
+    /// Assignments it fetches and decodes beyond the one it proves.
+    pub prefetch: u32,
+    /// Bytes of keys and shapes kept resident.
+    pub key_budget_bytes: u64,
+}
+
+impl GpuWorkerOptions {
+    /// One assignment in advance, an automatic device, no spans.
+    #[must_use]
+    pub fn new(id: WorkerId, broker: BrokerHandle, clock: ClusterClock, store: Store) -> Self {
+        Self {
+            id,
+            broker,
+            clock,
+            spans: SpanSink::disabled(),
+            store,
+            device: DeviceChoice::Auto,
+            prefetch: 1,
+            key_budget_bytes: proofmill_shared::config::KEY_BUDGET_BYTES_DEFAULT.as_u64(),
+        }
+    }
+}
+
+/// A running GPU worker. Ends by [`GpuWorker::drain`].
+#[derive(Debug)]
+pub struct GpuWorker {
+    membership: Membership,
+    intake: Addr<AssignmentIntake<CpuBackend>>,
+    device: DeviceRecord,
+}
+
+impl GpuWorker {
+    /// Opens the device, lets it prove a known answer, and joins the cluster. Must be called inside an actix system.
+    ///
+    /// # Errors
+    /// Every [`GpuWorkerError`].
+    pub async fn start(options: GpuWorkerOptions) -> Result<Self, GpuWorkerError> {
+        let GpuWorkerOptions {
+            id,
+            broker,
+            clock,
+            spans,
+            store,
+            device,
+            prefetch,
+            key_budget_bytes,
+        } = options;
+        let Device {
+            backend,
+            record: device,
+        } = Device::open(device)?;
+        tracing::info!(
+            device = device.name,
+            backend = device.backend,
+            reason = device.reason,
+            "device chosen"
+        );
+        let backend = Arc::new(backend);
+        let circuits = Arc::new(ResidentCircuits::new(
+            Arc::clone(&backend),
+            store,
+            key_budget_bytes,
+        ));
+        let record = WorkerRecord {
+            id,
+            incarnation: Incarnation::generate(),
+            role: Role::Gpu,
+            protocol: PROTOCOL_VERSION,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            host: proofmill_shared::config::host_name(),
+            started_at: clock.now(),
+            slots: 1,
+            prefetch,
+            circuits: Vec::new(),
+            warm: Vec::new(),
+            device: Some(device.clone()),
+            held: Vec::new(),
+            is_draining: false,
+            clock_offset_micros: clock.wall_offset_micros(),
+            clock_uncertainty_micros: 0,
+        };
+        let epoch = broker.cluster_epoch().await?;
+        let messaging_system = messaging_system(&broker.describe());
+        let (membership, tasks) =
+            Membership::join(MemberOptions::new(broker, clock, record)).await?;
+        let journal = Arc::new(JournalContext {
+            emitter: membership.emitter().clone(),
+            spans,
+            epoch,
+            messaging_system,
+            device: Some(device.name.clone()),
+        });
+        let publisher = ProofPublisher {
+            device: device.name.clone(),
+        }
+        .start();
+        let owner = DeviceOwner::start_on(backend, publisher)?;
+        let intake =
+            AssignmentIntake::start_on(membership.clone(), journal, circuits, owner, tasks);
+        Ok(Self {
+            membership,
+            intake,
+            device,
+        })
+    }
+
+    /// The device it proves on.
+    #[must_use]
+    pub const fn device(&self) -> &DeviceRecord {
+        &self.device
+    }
+
+    /// Takes no more tasks, finishes what it holds within `limit`, and leaves; true if nothing was given up.
+    pub async fn drain(&self, limit: Duration) -> bool {
+        self.membership.drain();
+        let is_empty = self.membership.drained(limit).await;
+        self.membership.leave().await;
+        is_empty
+    }
+
+    /// Waits until the worker can take no more tasks: it drains, or its broker cannot be read any more.
+    pub async fn ended(&self) {
+        while self.intake.connected() {
+            tokio::time::sleep(END_POLL).await;
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Reading an assignment stream from its start.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use redis::{FromRedisValue, Value, cmd};
+
+use super::entry::{Entry, ReadAnswer};
+use super::leadership::millis;
+use super::line::Line;
+use super::payload::{CHUNK, INDEX, MANIFEST};
+use super::refusal::Refusal;
+use super::retry::Patience;
+use crate::broker::limits::PAYLOAD_ENTRIES_PER_READ;
+use crate::broker::{BrokerError, PayloadEntry, PayloadReader};
+
+/// See [`PayloadReader`]. It remembers the last entry it saw, so that a broken connection costs nothing.
+#[derive(Debug)]
+pub(super) struct RedisPayloadReader {
+    line: Line,
+    stream: String,
+    last: String,
+}
+
+impl RedisPayloadReader {
+    pub(super) fn open(line: Line, stream: String) -> Self {
+        Self {
+            line,
+            stream,
+            last: "0-0".to_owned(),
+        }
+    }
+
+    async fn read_once(&mut self, block: Duration) -> Result<Vec<Entry>, Refusal> {
+        let mut read = cmd("XREAD");
+        read.arg("COUNT").arg(PAYLOAD_ENTRIES_PER_READ);
+        // The server takes 0 for "for ever".
+        if millis(block) > 0 {
+            read.arg("BLOCK").arg(millis(block));
+        }
+        read.arg("STREAMS").arg(&self.stream).arg(&self.last);
+        let ReadAnswer(entries) = self.line.ask(&read, block).await?;
+        Ok(entries)
+    }
+}
+
+fn payload_entry(mut entry: Entry) -> Result<PayloadEntry, BrokerError> {
+    if let Some(manifest) = entry.take(MANIFEST) {
+        return Ok(PayloadEntry::Manifest(manifest));
+    }
+    let index = entry
+        .take(INDEX)
+        .and_then(|index| u32::from_redis_value(Value::BulkString(index.into())).ok());
+    match (index, entry.take(CHUNK)) {
+        (Some(index), Some(bytes)) => Ok(PayloadEntry::Chunk { index, bytes }),
+        _ => Err(BrokerError::Unexpected {
+            detail: format!("entry {} of an assignment has another form", entry.id),
+        }),
+    }
+}
+
+#[async_trait]
+impl PayloadReader for RedisPayloadReader {
+    async fn read(&mut self, block: Duration) -> Result<Vec<PayloadEntry>, BrokerError> {
+        let deadline = Instant::now() + block;
+        let mut patience = Patience::lasting(self.line.endpoint().retry_for.max(block));
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.read_once(left).await {
+                Ok(entries) => {
+                    if let Some(last) = entries.last() {
+                        self.last.clone_from(&last.id);
+                    }
+                    return entries.into_iter().map(payload_entry).collect();
+                }
+                Err(refusal) => patience.or_give_up(refusal).await?,
+            }
+        }
+    }
+}
