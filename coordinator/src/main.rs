@@ -1,7 +1,6 @@
 //! The coordinator: job state machine, scheduler, HTTP API and reports.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Parser;
 use proofmill_coordinator::config::{Args, Config};
@@ -11,9 +10,6 @@ use proofmill_shared::broker::{RedisBroker, RedisConfig};
 use proofmill_shared::config::Environment;
 use proofmill_shared::membership::exit_on_panic;
 use proofmill_shared::telemetry::{Telemetry, TelemetryConfig, logs};
-
-/// Longest wait for spans to leave at the end.
-const TELEMETRY_SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     exit_on_panic();
@@ -29,13 +25,16 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<(), ProcessError> {
     let config = Config::load(args, &Environment::of_process())?;
     logs::init(&config.telemetry.log, config.telemetry.log_format);
-    let telemetry = Telemetry::start(TelemetryConfig::from_env("coordinator", config.coordinator.id.as_str()))?;
+    let telemetry = Telemetry::start(TelemetryConfig::from_env(
+        "coordinator",
+        config.coordinator.id.as_str(),
+    ))?;
     let spans = telemetry.sink();
     let outcome = actix::System::new().block_on(async {
         let broker = RedisBroker::connect(RedisConfig::from(&config.broker)).await?;
         process::run(&config, broker, spans).await
     });
     // After the actix system has ended: exporting needs a thread that nothing else blocks.
-    telemetry.shutdown(TELEMETRY_SHUTDOWN_LIMIT);
+    telemetry.close();
     outcome
 }

@@ -1,7 +1,5 @@
 //! `proofmill up`: an embedded cluster with the HTTP API.
 
-use std::time::Duration;
-
 use proofmill_coordinator::api::{ApiConfig, serve};
 use proofmill_shared::config::INPUT_BYTES_MAX_DEFAULT;
 use proofmill_shared::membership::Signals;
@@ -15,9 +13,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::store;
-
-/// Longest wait for spans to leave at the end.
-const TELEMETRY_SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
 
 /// Runs until the process is told to end.
 pub(crate) fn run(args: &Up, output: &Output) -> Result<Exit, CliError> {
@@ -55,7 +50,7 @@ pub(crate) fn run(args: &Up, output: &Output) -> Result<Exit, CliError> {
         cluster.stop().await;
         served
     });
-    telemetry.shutdown(TELEMETRY_SHUTDOWN_LIMIT);
+    telemetry.close();
     outcome?;
     Ok(Exit::Ok)
 }

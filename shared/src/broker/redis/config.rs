@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::config::BrokerSettings;
 use secrecy::SecretString;
 
 use crate::broker::keys::DEFAULT_PREFIX;
@@ -34,17 +33,6 @@ pub struct RedisConfig {
     pub connect_timeout: Duration,
     /// How long a call repeats itself while the server cannot be reached. Default 5 s.
     pub retry_for: Duration,
-}
-
-impl From<&BrokerSettings> for RedisConfig {
-    fn from(settings: &BrokerSettings) -> Self {
-        Self {
-            url: settings.url.clone(),
-            payload_url: settings.payload_url.clone(),
-            prefix: settings.prefix.clone(),
-            ..Self::new("")
-        }
-    }
 }
 
 impl RedisConfig {

@@ -35,9 +35,6 @@ const SAMPLE: &[u8] = b"Proofmill: synthesis on many cheap machines, proofs on f
 /// Longest a demo waits for one job.
 const JOB_LIMIT: Duration = Duration::from_secs(3600);
 
-/// Longest wait for spans to leave at the end.
-const TELEMETRY_SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
-
 /// One input of the demo.
 #[derive(Debug, Clone)]
 struct Input {
@@ -68,7 +65,7 @@ pub(crate) fn run(args: &Demo, output: &Output) -> Result<Exit, CliError> {
     let outcomes = prove(
         args, &inputs, &circuit, &store, registry, &telemetry, output,
     );
-    telemetry.shutdown(TELEMETRY_SHUTDOWN_LIMIT);
+    telemetry.close();
     let result = report::Report::new(&outcomes?, &program, started.elapsed())?;
     output.print(&result, report::text)?;
     Ok(Exit::Ok)
