@@ -1,7 +1,13 @@
 //! The shape of a circuit: its R1CS in sparse rows, recorded once.
 
-use super::Scalar;
+use bellperson::SynthesisError;
+use ff::Field;
+
+use super::{Assignment, Scalar, SparseMatrix};
 use crate::protocol::Digest;
+
+/// Largest log₂ of the evaluation domain: bellperson refuses more, and so do its keys.
+pub const MAX_LOG_DOMAIN_SIZE: u32 = 31;
 
 /// Sparse constraint matrices A, B, C of one circuit, with a dictionary of their distinct coefficients.
 ///
@@ -16,7 +22,7 @@ pub struct Shape {
     pub num_aux: usize,
     /// Rows stored.
     pub num_constraints: usize,
-    /// Distinct coefficients; index 0 is one.
+    /// Distinct coefficients; index 0 is one, the others ascend as integers.
     pub dictionary: Vec<Scalar>,
     /// Left factors.
     pub a: SparseMatrix,
@@ -42,26 +48,47 @@ impl Shape {
     pub const fn domain_size(&self) -> usize {
         self.num_rows().next_power_of_two()
     }
-}
 
-/// One matrix in compressed sparse rows. No coefficient is zero; columns of a row ascend and are distinct.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SparseMatrix {
-    /// End of each row in `columns`, exclusive; length `num_constraints`. Row i starts where row i − 1 ends.
-    pub row_ends: Vec<u32>,
-    /// Column of each non-zero.
-    pub columns: Vec<u32>,
-    /// Dictionary index of each non-zero; as long as `columns`.
-    pub coefficients: CoefficientIndices,
-}
+    /// Checks that an assignment has this shape's counts and the leading one.
+    ///
+    /// # Errors
+    /// [`ShapeError::AssignmentLength`] or [`ShapeError::LeadingOne`].
+    pub fn check_assignment(&self, assignment: &Assignment) -> Result<(), ShapeError> {
+        if assignment.input.len() != self.num_inputs || assignment.aux.len() != self.num_aux {
+            return Err(ShapeError::AssignmentLength {
+                num_inputs: self.num_inputs,
+                num_aux: self.num_aux,
+                found_inputs: assignment.input.len(),
+                found_aux: assignment.aux.len(),
+            });
+        }
+        if assignment.input.first() != Some(&Scalar::ONE) {
+            return Err(ShapeError::LeadingOne);
+        }
+        Ok(())
+    }
 
-/// Dictionary indices, two bytes each where the dictionary allows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CoefficientIndices {
-    /// At most 65,536 distinct coefficients: 6 bytes a non-zero with its column.
-    Narrow(Vec<u16>),
-    /// More.
-    Wide(Vec<u32>),
+    /// Joins checked parts; computes density and digest.
+    pub(crate) fn from_parts(
+        num_inputs: usize,
+        num_aux: usize,
+        dictionary: Vec<Scalar>,
+        [a, b, c]: [SparseMatrix; 3],
+    ) -> Self {
+        let mut shape = Self {
+            num_inputs,
+            num_aux,
+            num_constraints: a.num_rows(),
+            dictionary,
+            density: Density::of(num_inputs, num_aux, &a, &b),
+            a,
+            b,
+            c,
+            digest: Digest([0; 32]),
+        };
+        shape.digest = shape.content_digest();
+        shape
+    }
 }
 
 /// Which variables a query holds a base for: true where the variable occurs with a non-zero coefficient.
@@ -73,4 +100,86 @@ pub struct Density {
     pub b_input: Vec<bool>,
     /// Aux variables that occur in B; length `num_aux`.
     pub b_aux: Vec<bool>,
+}
+
+impl Density {
+    /// Aux variables that occur in A.
+    #[must_use]
+    pub fn num_a_aux(&self) -> usize {
+        count(&self.a_aux)
+    }
+
+    /// Inputs and aux variables that occur in B.
+    #[must_use]
+    pub fn num_b(&self) -> usize {
+        count(&self.b_input) + count(&self.b_aux)
+    }
+
+    pub(crate) fn of(
+        num_inputs: usize,
+        num_aux: usize,
+        a: &SparseMatrix,
+        b: &SparseMatrix,
+    ) -> Self {
+        let mut density = Self {
+            a_aux: vec![false; num_aux],
+            b_input: vec![false; num_inputs],
+            b_aux: vec![false; num_aux],
+        };
+        for column in &a.columns {
+            if let Some(aux) = (*column as usize).checked_sub(num_inputs) {
+                density.a_aux[aux] = true;
+            }
+        }
+        for column in &b.columns {
+            match (*column as usize).checked_sub(num_inputs) {
+                Some(aux) => density.b_aux[aux] = true,
+                None => density.b_input[*column as usize] = true,
+            }
+        }
+        density
+    }
+}
+
+fn count(bits: &[bool]) -> usize {
+    bits.iter().filter(|bit| **bit).count()
+}
+
+/// Why a shape could not be recorded, or an assignment does not belong to it.
+#[derive(Debug, thiserror::Error)]
+pub enum ShapeError {
+    /// The circuit's own code failed.
+    #[error("circuit did not synthesize")]
+    Synthesis(#[from] SynthesisError),
+    /// A constraint names a variable that was not allocated before it.
+    #[error("constraint {constraint} uses a variable that was never allocated")]
+    UnknownVariable {
+        /// Number of the constraint, from 0.
+        constraint: usize,
+    },
+    /// The circuit is larger than a proof can be.
+    #[error("circuit has more than {limit} {what}: split it into partitions")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How many there may be.
+        limit: u64,
+    },
+    /// The assignment belongs to another circuit.
+    #[error(
+        "assignment holds {found_inputs} inputs and {found_aux} aux, the circuit has {num_inputs} inputs and {num_aux} aux"
+    )]
+    AssignmentLength {
+        /// Inputs of the circuit.
+        num_inputs: usize,
+        /// Aux variables of the circuit.
+        num_aux: usize,
+        /// Inputs of the assignment.
+        found_inputs: usize,
+        /// Aux variables of the assignment.
+        found_aux: usize,
+    },
+    /// Input 0 must be the constant one.
+    #[error("input 0 of the assignment is not the constant one")]
+    LeadingOne,
 }
