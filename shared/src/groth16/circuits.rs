@@ -1,10 +1,14 @@
 //! Small circuits that the tests of this module record, set up and prove.
 
+use bellperson::groth16::{Parameters, create_random_proof};
 use bellperson::util_cs::witness_cs::WitnessCS;
 use bellperson::{Circuit, ConstraintSystem, Index, LinearCombination, SynthesisError, Variable};
+use blstrs::{Bls12, G1Affine};
 use ff::Field;
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
 
-use super::{Assignment, Scalar, Shape};
+use super::{Assignment, Proof, ProvingKey, Scalar, Shape, generate_development_key};
 
 /// x ← x³ + x + 5, `links` times, from a private x to a public result.
 #[derive(Debug, Clone)]
@@ -59,7 +63,6 @@ pub(crate) fn scalar(value: i64) -> Scalar {
 }
 
 impl Rows {
-    /// Builds rows that the values satisfy: the product of each row is written as a constant and its own value.
     pub(crate) fn num_variables(&self) -> usize {
         1 + self.inputs.len() + self.aux.len()
     }
@@ -141,4 +144,43 @@ pub(crate) fn assignment_of<C: Circuit<Scalar>>(circuit: C) -> Assignment {
 /// The shape of a circuit.
 pub(crate) fn shape_of<C: Circuit<Scalar>>(circuit: C) -> Shape {
     Shape::record(circuit).unwrap()
+}
+
+/// A key of our own for a circuit, from a fixed seed.
+pub(crate) fn key_of(shape: &Shape, seed: u64) -> ProvingKey {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    generate_development_key(shape, &mut rng, &|_| {}).unwrap()
+}
+
+/// The bytes of a key's params file.
+pub(crate) fn params_of(key: &ProvingKey) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    key.write(&mut bytes).unwrap();
+    bytes
+}
+
+/// A proof by bellperson's prover with our key, in our type.
+pub(crate) fn prove<C: Circuit<Scalar> + Send>(circuit: C, key: &ProvingKey) -> Proof {
+    let params = Parameters::<Bls12>::read(&params_of(key)[..], false).unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let proof = create_random_proof(circuit, &params, &mut rng).unwrap();
+    Proof {
+        a: proof.a,
+        b: proof.b,
+        c: proof.c,
+    }
+}
+
+/// A point of the curve in G1 that lies outside the subgroup.
+pub(crate) fn outside_subgroup() -> G1Affine {
+    let candidates = (1..).filter_map(|x: u8| {
+        let mut compressed = [0; G1Affine::compressed_size()];
+        compressed[0] = 0x80;
+        compressed[47] = x;
+        Option::<G1Affine>::from(G1Affine::from_compressed_unchecked(&compressed))
+    });
+    candidates
+        .into_iter()
+        .find(|point| !bool::from(point.is_torsion_free()))
+        .unwrap()
 }

@@ -4,29 +4,42 @@
 //!
 //! *Layout*: `shape` (the constraints of a circuit), `matrix` (one of its three matrices), `recorder` (circuit to shape),
 //! `shape_file` (shape to bytes and back), `assignment` (values of all variables), `satisfaction` (the check before
-//! shipping), `scalar` (scalars as bytes), `proving_key` (keys in memory), `proof` (proofs and their verification).
+//! shipping), `scalar` (scalars as bytes); `proving_key`, `verifying_key` (keys in memory), `points`, `params_file`, `mapped`
+//! (keys on disk), `key_error`; `setup` (development keys); `proof` (proof to bytes and back), `verification` (proof to verified proof).
 
 mod assignment;
 #[cfg(test)]
 mod circuits;
+mod key_error;
+mod mapped;
 mod matrix;
+mod params_file;
+mod points;
 mod proof;
 mod proving_key;
 mod recorder;
 mod satisfaction;
 mod scalar;
+mod setup;
 mod shape;
 mod shape_file;
+mod verification;
+mod verifying_key;
 
 pub use assignment::Assignment;
+pub use key_error::{CountMismatch, KeyError, KeyMismatch};
 pub use matrix::{CoefficientIndices, SparseMatrix};
-pub use proof::{Proof, VerifiedProof};
-pub use proving_key::{ProvingKey, VerifyingKey};
+pub use points::{Check, PointFault};
+pub use proof::{Proof, ProofError};
+pub use proving_key::ProvingKey;
 pub use scalar::{
     NotAScalar, public_inputs_from_words, public_inputs_to_words, scalar_from_be, scalar_to_be,
 };
+pub use setup::{SetupError, SetupProgress, generate_development_key};
 pub use shape::{Density, MAX_LOG_DOMAIN_SIZE, Shape, ShapeError};
 pub use shape_file::ShapeFileError;
+pub use verification::{PreparedVerifyingKey, VerifiedProof, VerifyError};
+pub use verifying_key::VerifyingKey;
 
 /// The scalar field of BLS12-381.
 pub use blstrs::Scalar;

@@ -1,27 +1,11 @@
-//! Keys in memory.
+//! The proving key in memory, and whether it belongs to a circuit.
+
+use std::io::Write;
 
 use blstrs::{G1Affine, G2Affine};
 
+use super::{CountMismatch, KeyError, KeyMismatch, Shape, VerifyingKey};
 use crate::protocol::Digest;
-
-/// Verifying key of one circuit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VerifyingKey {
-    /// α in G1.
-    pub alpha_g1: G1Affine,
-    /// β in G1, for B in G1 (provers only).
-    pub beta_g1: G1Affine,
-    /// β in G2.
-    pub beta_g2: G2Affine,
-    /// γ in G2.
-    pub gamma_g2: G2Affine,
-    /// δ in G1.
-    pub delta_g1: G1Affine,
-    /// δ in G2.
-    pub delta_g2: G2Affine,
-    /// (β·aᵢ(τ) + α·bᵢ(τ) + cᵢ(τ)) / γ for the inputs; length `num_inputs`.
-    pub ic: Vec<G1Affine>,
-}
 
 /// Proving key of one circuit, in bellperson's form: a and b queries hold only variables of their density.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,4 +24,71 @@ pub struct ProvingKey {
     pub b_g2_query: Vec<G2Affine>,
     /// BLAKE3 digest of the params file.
     pub digest: Digest,
+}
+
+/// The queries of a new key.
+pub(super) struct Queries {
+    pub(super) h: Vec<G1Affine>,
+    pub(super) l: Vec<G1Affine>,
+    pub(super) a: Vec<G1Affine>,
+    pub(super) b_g1: Vec<G1Affine>,
+    pub(super) b_g2: Vec<G2Affine>,
+}
+
+impl ProvingKey {
+    /// Joins the parts of a new key and digests its file.
+    pub(super) fn from_parts(vk: VerifyingKey, queries: Queries) -> Self {
+        let mut key = Self {
+            vk,
+            h_query: queries.h,
+            l_query: queries.l,
+            a_query: queries.a,
+            b_g1_query: queries.b_g1,
+            b_g2_query: queries.b_g2,
+            digest: Digest([0; 32]),
+        };
+        let mut hasher = blake3::Hasher::new();
+        key.write(&mut hasher)
+            .and_then(|()| hasher.flush())
+            .expect("writing to a hasher does not fail");
+        key.digest = Digest(*hasher.finalize().as_bytes());
+        key
+    }
+
+    /// Checks that the key has the counts that a circuit needs.
+    ///
+    /// A key of equal counts and another circuit passes: only a verified proof tells.
+    ///
+    /// # Errors
+    /// [`KeyError::DoesNotFit`], with both digests and all counts that differ.
+    pub fn fits(&self, shape: &Shape) -> Result<(), KeyError> {
+        let num_b = shape.density.num_b();
+        let num_a = shape.num_inputs + shape.density.num_a_aux();
+        let counts = [
+            ("ic", self.vk.ic.len(), shape.num_inputs),
+            ("h_query", self.h_query.len(), shape.domain_size() - 1),
+            ("l_query", self.l_query.len(), shape.num_aux),
+            ("a_query", self.a_query.len(), num_a),
+            ("b_g1_query", self.b_g1_query.len(), num_b),
+            ("b_g2_query", self.b_g2_query.len(), num_b),
+        ];
+        let differing = counts
+            .into_iter()
+            .filter(|(_, key, circuit)| key != circuit);
+        let counts: Vec<CountMismatch> = differing
+            .map(|(field, key, circuit)| CountMismatch {
+                field,
+                key,
+                circuit,
+            })
+            .collect();
+        if counts.is_empty() {
+            return Ok(());
+        }
+        Err(KeyError::DoesNotFit(Box::new(KeyMismatch {
+            key: self.digest,
+            shape: shape.digest,
+            counts,
+        })))
+    }
 }
