@@ -1,11 +1,10 @@
 //! A file mapped into memory: keys are larger than what one wants to copy.
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::io;
 use std::path::Path;
 
 use memmap2::Mmap;
-
-use super::KeyError;
 
 /// A file mapped for reading.
 pub(super) struct MappedFile {
@@ -15,31 +14,27 @@ pub(super) struct MappedFile {
 
 impl MappedFile {
     /// Opens and maps a file.
-    pub(super) fn open(path: &Path) -> Result<Self, KeyError> {
-        let failed = |source| KeyError::Open {
-            path: path.to_owned(),
-            source,
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        // Before it is opened: opening a pipe would wait for its writer.
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
+        }
+        let file = File::open(path)?;
+        let map = match file.metadata()?.len() {
+            0 => None,
+            _ => Some(Self::map(&file)?),
         };
-        let file = File::open(path).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        if !metadata.is_file() {
-            return Err(failed(std::io::ErrorKind::InvalidInput.into()));
-        }
-        if metadata.len() == 0 {
-            return Ok(Self { map: None });
-        }
-        let map = Self::map(&file).map_err(failed)?;
-        Ok(Self { map: Some(map) })
+        Ok(Self { map })
     }
 
     #[expect(
         unsafe_code,
         reason = "mapping a file is unsafe because others can change the file"
     )]
-    fn map(file: &File) -> std::io::Result<Mmap> {
+    fn map(file: &File) -> io::Result<Mmap> {
         // SAFETY: the mapping is read-only and private to this type. Files of the store are written under another name and
-        // renamed, never changed in place. If somebody else truncates the file meanwhile, the process ends by SIGBUS; if
-        // somebody writes to it, the checks below see some bytes or others, none of which they trust.
+        // renamed, never changed in place, so that what is mapped keeps its bytes. Whoever else may write to a key file is
+        // trusted with it: truncating it meanwhile ends the process by SIGBUS.
         unsafe { Mmap::map(file) }
     }
 

@@ -2,10 +2,13 @@
 //!
 //! Paper: eprint 2016/260. Row order, densities and byte formats as in bellperson.
 //!
-//! *Layout*: `shape` (the constraints of a circuit), `matrix` (one of its three matrices), `recorder` (circuit to shape),
-//! `shape_file` (shape to bytes and back), `assignment` (values of all variables), `satisfaction` (the check before
-//! shipping), `scalar` (scalars as bytes); `proving_key`, `verifying_key` (keys in memory), `points`, `params_file`, `mapped`
-//! (keys on disk), `key_error`; `setup` (development keys); `proof` (proof to bytes and back), `verification` (proof to verified proof).
+//! *Layout*
+//! - the circuit: `shape` (its constraints), `matrix` (one of its three matrices), `recorder` (circuit to shape),
+//!   `shape_file` (shape to bytes and back);
+//! - its values: `assignment`, `satisfaction` (the check before shipping), `scalar` (scalars as bytes);
+//! - its keys: `proving_key`, `verifying_key`, `key_error`, `points` (bytes to curve points), `params_file` and `mapped` (keys
+//!   on disk), `setup` (development keys), `store` (shapes and keys by digest);
+//! - its proofs: `proof` (to bytes and back), `verification` (to a verified proof).
 
 mod assignment;
 #[cfg(test)]
@@ -23,6 +26,7 @@ mod scalar;
 mod setup;
 mod shape;
 mod shape_file;
+mod store;
 mod verification;
 mod verifying_key;
 
@@ -38,6 +42,7 @@ pub use scalar::{
 pub use setup::{SetupError, SetupProgress, generate_development_key};
 pub use shape::{Density, MAX_LOG_DOMAIN_SIZE, Shape, ShapeError};
 pub use shape_file::ShapeFileError;
+pub use store::{Store, StoreEntry, StoreError};
 pub use verification::{PreparedVerifyingKey, VerifiedProof, VerifyError};
 pub use verifying_key::VerifyingKey;
 

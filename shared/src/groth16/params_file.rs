@@ -28,7 +28,11 @@ impl ProvingKey {
     /// # Errors
     /// [`KeyError::Open`] if the file cannot be mapped, otherwise as [`ProvingKey::decode`].
     pub fn open(path: &Path, check: Check) -> Result<Self, KeyError> {
-        Self::decode_mapped(&MappedFile::open(path)?, check)
+        let file = MappedFile::open(path).map_err(|source| KeyError::Open {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::decode(file.bytes(), check)
     }
 
     /// Decodes the bytes of a params file.
@@ -38,10 +42,6 @@ impl ProvingKey {
     /// [`KeyError::Inconsistent`].
     pub fn decode(bytes: &[u8], check: Check) -> Result<Self, KeyError> {
         Self::decode_digested(bytes, digest_of_file(bytes), check)
-    }
-
-    pub(super) fn decode_mapped(file: &MappedFile, check: Check) -> Result<Self, KeyError> {
-        Self::decode(file.bytes(), check)
     }
 
     /// Decodes a file whose digest is known already.

@@ -5,10 +5,12 @@ use bellperson::groth16::{
     prepare_verifying_key, verify_proof,
 };
 use blstrs::Bls12;
+use proptest::prelude::{ProptestConfig, Strategy, prop};
+use proptest::{prop_assert, prop_assert_eq, proptest};
 use rand_chacha::ChaCha20Rng;
-use rand_core::SeedableRng;
+use rand_core::{CryptoRng, RngCore, SeedableRng};
 
-use super::super::circuits::{Cubic, Rows, assignment_of, scalar, shape_of};
+use super::super::circuits::{Cubic, Rows, Term, assignment_of, key_of, prove, scalar, shape_of};
 use super::super::{Check, Proof};
 use super::*;
 
@@ -192,4 +194,44 @@ impl CryptoRng for Stuck {}
 fn a_stuck_random_source_is_an_error() {
     let error = generate_development_key(&shape_of(one_row()), &mut Stuck, &|_| {}).unwrap_err();
     assert_eq!(error, SetupError::Randomness);
+}
+
+/// Small values of the constant one, two inputs and three aux variables.
+const VALUES: [i64; 6] = [1, 2, -3, 4, 0, 1];
+
+/// Rows that `VALUES` satisfy: any two factors, and their product as a constant next to terms that cancel.
+fn satisfied_row() -> impl Strategy<Value = [Vec<Term>; 3]> {
+    let factor = || prop::collection::vec((0..VALUES.len(), -3i64..=3), 0..4);
+    let value = |terms: &[Term]| -> i64 { terms.iter().map(|term| VALUES[term.0] * term.1).sum() };
+    (factor(), factor(), 0..VALUES.len(), -2i64..=2).prop_map(move |(a, b, variable, times)| {
+        let rest = value(&a) * value(&b) - VALUES[variable] * times;
+        [a, b, vec![(variable, times), (0, rest)]]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_satisfied_circuit_proves_with_our_key_and_verifies(
+        rows in prop::collection::vec(satisfied_row(), 1..10),
+    ) {
+        let values = VALUES.map(scalar);
+        let circuit = Rows { inputs: values[1..3].to_vec(), aux: values[3..].to_vec(), rows };
+        let shape = shape_of(circuit.clone());
+        let assignment = assignment_of(circuit.clone());
+        prop_assert_eq!(shape.first_unsatisfied(&assignment).unwrap(), None);
+        match qap::unconstrained_aux(&shape) {
+            Some(aux) => {
+                let error = generate_development_key(&shape, &mut rng(), &|_| {}).unwrap_err();
+                prop_assert_eq!(error, SetupError::UnconstrainedVariable { aux });
+            }
+            None => {
+                let key = key_of(&shape, 1);
+                key.fits(&shape).unwrap();
+                let proof = prove(circuit, &key);
+                prop_assert!(proof.verify(&key.vk.prepare(), &assignment.input[1..]).is_ok());
+            }
+        }
+    }
 }
