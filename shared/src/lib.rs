@@ -6,6 +6,7 @@
 //! - [`groth16`]: R1CS shape, assignment of one partition, keys, proofs, verification, the local store.
 //! - [`assignment`]: the codec, chunk and manifest that carry an assignment from synthesis to proving.
 //! - [`broker`]: one trait between the processes, its Redis and in-memory backends, and every key name.
+//! - [`membership`]: how a worker belongs to the cluster: heartbeat, inbox, control orders, events.
 //! - [`telemetry`]: cluster clock, timeline records and their analysis, spans, OTLP export.
 //! - [`config`]: file, environment and flags, in rising order.
 //!
@@ -16,5 +17,6 @@ pub mod assignment;
 pub mod broker;
 pub mod config;
 pub mod groth16;
+pub mod membership;
 pub mod protocol;
 pub mod telemetry;
