@@ -1,1 +1,16 @@
 //! The GPU worker: fetches assignments, proves, verifies.
+//!
+//! # Layout
+//!
+//! - [`prover`]: the proving half of Groth16 in the order of the paper: evaluate, quotient, msm, assemble, verify.
+//! - [`backend`]: what a device does for it; the CPU backend.
+//! - [`proving_key`]: circuits kept on the device between proofs.
+//! - [`device`]: which device, why, and whether it computes right.
+//!
+//! **Invariant**: `unsafe` and device code live in [`backend`] only. **Invariant**: blinding factors are drawn here and
+//! never leave the process.
+
+pub mod backend;
+pub mod device;
+pub mod prover;
+pub mod proving_key;
