@@ -13,7 +13,7 @@ use proofmill_shared::telemetry::spans::attributes::messaging_system;
 use proofmill_shared::telemetry::{ClusterClock, SpanSink};
 use tokio::runtime::Handle;
 
-use crate::actors::{InputCache, Synthesizer, TaskIntake};
+use crate::actors::{DrainFlag, InputCache, Synthesizer, TaskIntake};
 use crate::circuit::{CircuitError, CircuitRegistry};
 
 /// Why a synth worker does not start.
@@ -85,6 +85,7 @@ impl SynthWorkerOptions {
 pub struct SynthWorker {
     membership: Membership,
     intake: Addr<TaskIntake>,
+    draining: DrainFlag,
 }
 
 impl SynthWorker {
@@ -133,15 +134,30 @@ impl SynthWorker {
             messaging_system,
             device: None,
         };
-        let (runtime, inputs) = (Handle::current(), InputCache::default());
-        let make_slot = move || Synthesizer::new(registry.clone(), inputs.clone(), runtime.clone());
-        let slots = SyncArbiter::start(slots as usize, make_slot);
+        let (runtime, inputs, draining) = (
+            Handle::current(),
+            InputCache::default(),
+            DrainFlag::default(),
+        );
+        let slots = SyncArbiter::start(slots as usize, {
+            let draining = draining.clone();
+            move || {
+                let (registry, inputs) = (registry.clone(), inputs.clone());
+                Synthesizer::new(registry, inputs, runtime.clone(), draining.clone())
+            }
+        });
         let intake = TaskIntake::start_on(Arc::new(journal), slots, tasks);
-        Ok(Self { membership, intake })
+        Ok(Self {
+            membership,
+            intake,
+            draining,
+        })
     }
 
-    /// Takes no more tasks, finishes what it holds within `limit`, and leaves; true if nothing was given up.
+    /// Takes no more tasks, hands back those that did not start, finishes those that did within `limit`, and leaves; true
+    /// if nothing was given up.
     pub async fn drain(&self, limit: Duration) -> bool {
+        self.draining.raise();
         self.membership.drain();
         let is_empty = self.membership.drained(limit).await;
         self.membership.leave().await;

@@ -1,15 +1,33 @@
 //! One synthesis slot: one thread that runs one task at a time.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use actix::{Actor, Handler, Message, SyncContext};
 use proofmill_shared::broker::TokenCheck;
-use proofmill_shared::membership::{AttemptJournal, CancelFlag, Ticket};
-use proofmill_shared::protocol::{FailureKind, Task, TaskFailure, WorkerEvent};
-use proofmill_shared::telemetry::TimelineEvent;
+use proofmill_shared::membership::{AttemptJournal, Ticket};
+use proofmill_shared::protocol::{Task, UnixMicros, WorkerEvent};
+use proofmill_shared::telemetry::{SpanId, TimelineEvent};
 use tokio::runtime::Handle;
 
 use super::InputCache;
-use super::tasks::{self, TaskError, TaskScene};
+use super::patience::patiently;
+use super::tasks::{self, Scene, TaskError};
 use crate::circuit::CircuitRegistry;
+
+/// Says that tasks which did not start are handed back. Cheap to clone; clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DrainFlag(Arc<AtomicBool>);
+
+impl DrainFlag {
+    pub(crate) fn raise(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
 
 /// Run one task to its end.
 #[derive(Message)]
@@ -21,11 +39,12 @@ pub(crate) struct RunTask {
 }
 
 /// Owns its thread; receives [`RunTask`] from the intake; sends events to the coordinator; ends with the worker, after
-/// the task in hand. Circuit code is contained within it; any other panic ends the process.
+/// the task in hand. Circuit code is contained; any other panic ends the process.
 pub(crate) struct Synthesizer {
     registry: CircuitRegistry,
     inputs: InputCache,
     runtime: Handle,
+    draining: DrainFlag,
 }
 
 impl Synthesizer {
@@ -33,11 +52,13 @@ impl Synthesizer {
         registry: CircuitRegistry,
         inputs: InputCache,
         runtime: Handle,
+        draining: DrainFlag,
     ) -> Self {
         Self {
             registry,
             inputs,
             runtime,
+            draining,
         }
     }
 }
@@ -55,40 +76,42 @@ impl Handler<RunTask> for Synthesizer {
             mut journal,
             ticket,
         } = message;
-        let cancel = ticket.cancel_flag();
-        if !cancel.is_raised() && self.begin(&mut journal, &ticket) {
-            let outcome = self.run(&task, &mut journal, &ticket, &cancel);
-            self.end(outcome, &mut journal);
+        match self.begin(&mut journal, &ticket) {
+            Ok(started) => {
+                let outcome = self.run(&task, &mut journal, &ticket, started);
+                self.end(outcome, &mut journal);
+            }
+            Err(error) => self.end(Err(error), &mut journal),
         }
+        // Whatever the task came to is durable or refused by now.
         ticket.settle();
     }
 }
 
 impl Synthesizer {
-    /// Writes the start; false if the attempt ends here.
-    fn begin(&self, journal: &mut AttemptJournal, ticket: &Ticket) -> bool {
-        let broker = journal.context().emitter.broker().clone();
-        match self.runtime.block_on(broker.start(journal.key())) {
-            Ok(TokenCheck::Accepted) => {
-                ticket.mark_started();
-                let now = journal.now();
-                journal.note(TimelineEvent::SynthStart, now, &[]);
-                journal.emit_aside(WorkerEvent::Started, &self.runtime);
-                true
-            }
-            Ok(TokenCheck::Stale { current }) => {
-                tracing::info!(key = ?journal.key(), %current, "task was taken back before its start");
-                false
-            }
-            Err(error) => {
-                let reason = format!("start could not be written: {error}");
-                let failure =
-                    TaskFailure::new(FailureKind::Infrastructure, "broker-failed", reason);
-                self.runtime
-                    .block_on(journal.emit(WorkerEvent::Failed(failure)));
-                false
-            }
+    /// Writes the start; answers with its instant.
+    fn begin(
+        &self,
+        journal: &mut AttemptJournal,
+        ticket: &Ticket,
+    ) -> Result<UnixMicros, TaskError> {
+        let cancel = ticket.cancel_flag();
+        if cancel.is_raised() {
+            return Err(TaskError::Cancelled);
         }
+        if self.draining.is_raised() {
+            return Err(TaskError::HandedBack);
+        }
+        let broker = journal.context().emitter.broker();
+        let start = patiently(&cancel, async || broker.start(journal.key()).await);
+        if let TokenCheck::Stale { .. } = self.runtime.block_on(start)? {
+            return Err(TaskError::Stale);
+        }
+        ticket.mark_started();
+        let started = journal.now();
+        journal.note(TimelineEvent::SynthStart, started, &[]);
+        journal.emit_aside(WorkerEvent::Started, &self.runtime);
+        Ok(started)
     }
 
     fn run(
@@ -96,48 +119,69 @@ impl Synthesizer {
         task: &Task,
         journal: &mut AttemptJournal,
         ticket: &Ticket,
-        cancel: &CancelFlag,
+        started: UnixMicros,
     ) -> Result<(), TaskError> {
-        let circuit = self.registry.get(task.circuit())?;
-        let broker = journal.context().emitter.broker().clone();
-        let input = self
-            .runtime
-            .block_on(self.inputs.get(&broker, task.key().job, circuit))?;
-        ticket.advance();
-        let scene = TaskScene {
-            broker: &broker,
-            circuit,
-            input: &input,
+        let scene = Scene {
             runtime: &self.runtime,
             ticket,
-            cancel,
+            cancel: ticket.cancel_flag(),
+            started,
+            span: SpanId::random(),
         };
+        let outcome = self.advance(task, &scene, journal);
+        if let Err(error) = &outcome {
+            scene.record_failure(error, journal);
+        }
+        outcome
+    }
+
+    fn advance(
+        &self,
+        task: &Task,
+        scene: &Scene<'_>,
+        journal: &mut AttemptJournal,
+    ) -> Result<(), TaskError> {
+        let circuit = self.registry.get(task.circuit())?;
+        let broker = journal.context().emitter.broker();
+        let job = task.key().job;
+        let input = self.inputs.get(broker, job, circuit, &scene.cancel);
+        let input = self.runtime.block_on(input)?;
+        scene.check_wanted()?;
         match task {
-            Task::Plan(_) => tasks::plan(&scene, journal),
-            Task::Synthesize(task) => tasks::synthesize(&scene, task, journal),
+            Task::Plan(_) => tasks::plan(scene, circuit, &input, journal),
+            Task::Synthesize(task) => tasks::synthesize(scene, circuit, &input, task, journal),
             Task::Finish(task) => {
-                let outcome = tasks::finish(&scene, task, journal);
-                self.inputs.forget(task.key.job);
+                let outcome = tasks::finish(scene, circuit, &input, task, journal);
+                self.inputs.forget(job);
                 outcome
             }
-            Task::Prove(_) => Ok(()),
+            Task::Prove(_) => Err(TaskError::WrongRole),
         }
     }
 
+    /// Tells the coordinator what it does not know already.
     fn end(&self, outcome: Result<(), TaskError>, journal: &mut AttemptJournal) {
         let key = *journal.key();
-        match outcome {
-            Ok(()) => {}
-            Err(TaskError::Cancelled) => tracing::info!(?key, "task cancelled between two steps"),
+        let event = match outcome {
+            Ok(()) => return,
+            Err(TaskError::Cancelled) => {
+                tracing::info!(?key, "task is no longer wanted, given up");
+                return;
+            }
             Err(TaskError::Stale) => {
-                tracing::info!(?key, "late effect refused: the token is stale")
+                tracing::info!(?key, "task was taken back, its token is refused");
+                return;
+            }
+            Err(TaskError::HandedBack) => {
+                tracing::info!(?key, "worker drains, task handed back");
+                WorkerEvent::Released
             }
             Err(error) => {
                 let failure = error.failure();
                 tracing::warn!(job = %key.job, unit = %key.unit, attempt = key.attempt, code = failure.code, reason = failure.message, "task failed");
-                self.runtime
-                    .block_on(journal.emit(WorkerEvent::Failed(failure)));
+                WorkerEvent::Failed(failure)
             }
-        }
+        };
+        self.runtime.block_on(journal.emit(event));
     }
 }

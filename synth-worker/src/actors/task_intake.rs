@@ -5,7 +5,6 @@ use std::sync::Arc;
 use actix::{Actor, ActorContext, Addr, AsyncContext, Context, StreamHandler};
 use futures::stream;
 use proofmill_shared::membership::{Assigned, AttemptJournal, JournalContext};
-use proofmill_shared::protocol::{FailureKind, Task, TaskFailure, WorkerEvent};
 use tokio::sync::mpsc;
 
 use super::Synthesizer;
@@ -45,24 +44,13 @@ impl StreamHandler<Assigned> for TaskIntake {
             trace,
             ticket,
         } = assigned;
-        let mut journal = AttemptJournal::open(
+        let journal = AttemptJournal::open(
             Arc::clone(&self.journal),
             *task.key(),
             task.circuit().clone(),
             trace,
         );
-        if let Task::Prove(_) = task {
-            let failure = TaskFailure::new(
-                FailureKind::Infrastructure,
-                "wrong-role",
-                "synth workers do not prove",
-            );
-            drop(actix::spawn(async move {
-                journal.emit(WorkerEvent::Failed(failure)).await;
-                ticket.settle();
-            }));
-            return;
-        }
+        // The mailbox has no bound of its own: the coordinator's credits bound what this worker holds.
         self.slots.do_send(RunTask {
             task,
             journal,

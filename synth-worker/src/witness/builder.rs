@@ -24,7 +24,7 @@ pub fn build<C: Circuit<Scalar>>(circuit: C, shape: &Shape) -> Result<Assignment
         return Err(CircuitError::Inconsistent { reason });
     }
     outcome?;
-    shape.check_lengths(&assignment)?;
+    shape.check_assignment(&assignment)?;
     Ok(assignment)
 }
 
