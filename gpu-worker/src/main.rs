@@ -1,7 +1,6 @@
 //! The GPU worker: fetches assignments, proves, verifies.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Parser;
 use proofmill_gpu_worker::config::{Args, Config};
@@ -11,9 +10,6 @@ use proofmill_shared::broker::{RedisBroker, RedisConfig};
 use proofmill_shared::config::Environment;
 use proofmill_shared::membership::exit_on_panic;
 use proofmill_shared::telemetry::{Telemetry, TelemetryConfig, logs};
-
-/// Longest wait for spans to leave at the end.
-const TELEMETRY_SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     exit_on_panic();
@@ -41,6 +37,6 @@ fn run(args: &Args) -> Result<(), ProcessError> {
         process::run(&config, broker, spans).await
     });
     // After the actix system has ended: exporting needs a thread that nothing else blocks.
-    telemetry.shutdown(TELEMETRY_SHUTDOWN_LIMIT);
+    telemetry.close();
     outcome
 }

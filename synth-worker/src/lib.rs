@@ -18,7 +18,6 @@ pub mod witness;
 pub mod worker;
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Parser;
 use proofmill_shared::broker::{RedisBroker, RedisConfig};
@@ -29,9 +28,6 @@ use proofmill_shared::telemetry::{Telemetry, TelemetryConfig, logs};
 use crate::circuit::CircuitRegistry;
 use crate::config::{Args, Config};
 use crate::process::ProcessError;
-
-/// Longest wait for spans to leave at the end.
-const TELEMETRY_SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
 
 /// The whole program: flags, configuration, and a worker that runs these circuits until it is told to stop. A worker
 /// with circuits of one's own is this call with another registry.
@@ -62,7 +58,7 @@ fn run(args: &Args, registry: CircuitRegistry) -> Result<(), ProcessError> {
         process::run(&config, broker, spans, registry).await
     });
     // After the actix system has ended: exporting needs a thread that nothing else blocks.
-    let report = telemetry.shutdown(TELEMETRY_SHUTDOWN_LIMIT);
+    let report = telemetry.close();
     if report.dropped > 0 || !report.is_complete {
         tracing::warn!(
             exported = report.exported,

@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ use proofmill_coordinator::api::{
 };
 use proofmill_coordinator::view::Priority;
 use proofmill_shared::protocol::{CircuitId, JobId};
+
+use crate::embedded::Size;
 
 /// A distributed Groth16 proving cluster.
 ///
@@ -82,6 +85,10 @@ impl fmt::Debug for ApiKey {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Proves files by their SHA-256 in an embedded cluster, and shows where the time went.
+    Demo(Demo),
+    /// Runs an embedded cluster with the HTTP API until it is interrupted.
+    Up(Up),
     /// Submits a job.
     Submit(Submit),
     /// Lists jobs, newest first.
@@ -100,6 +107,42 @@ pub(crate) enum Command {
     Timeline(Timeline),
     /// Fetches the proofs of a job.
     Proof(Proof),
+    /// Verifies a proof file offline.
+    Verify(Verify),
+    /// Makes, shows and checks proving parameters.
+    #[command(subcommand)]
+    Params(Params),
+}
+
+/// Largest number of jobs one demo submits: every job is held in memory.
+const DEMO_JOBS_MAX: i64 = 10_000;
+
+/// `demo`.
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Files to prove; without one, a short text that comes with the program.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Number of jobs: the files are taken in turn.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=DEMO_JOBS_MAX))]
+    pub(crate) jobs: Option<u32>,
+    /// How many workers.
+    #[command(flatten)]
+    pub(crate) size: Size,
+}
+
+/// `up`.
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    /// Address of the HTTP API.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7311")]
+    pub(crate) listen: SocketAddr,
+    /// Allows an address that other machines reach, without keys and TLS: for use behind a proxy that checks its clients.
+    #[arg(long)]
+    pub(crate) insecure_http: bool,
+    /// How many workers.
+    #[command(flatten)]
+    pub(crate) size: Size,
 }
 
 /// `submit`.
@@ -234,6 +277,55 @@ pub(crate) struct Proof {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// `verify`.
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// A file that `proofmill proof` or `submit --out` wrote.
+    pub(crate) proof: PathBuf,
+    /// Takes the verifying key from this params file; otherwise from the store, by the circuit.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Option<PathBuf>,
+    /// Insists on this circuit; otherwise the one that the proof file names.
+    #[arg(long, value_name = "CIRCUIT")]
+    pub(crate) circuit: Option<CircuitId>,
+    /// The job's input: checks the output too, which otherwise is as the cluster states it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+}
+
+/// `params`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Params {
+    /// Makes parameters for a circuit by a development set-up: whoever runs it can forge proofs.
+    Generate(Generate),
+    /// Shows what is in a circuit's parameters.
+    Info(ParamsSource),
+    /// Checks parameters: every point on its curve and in its subgroup, and every count.
+    Check(ParamsSource),
+    /// Lists the built-in circuits, and which have parameters in the store.
+    List,
+}
+
+/// `params generate`.
+#[derive(Debug, Args)]
+pub(crate) struct Generate {
+    /// The circuit program.
+    pub(crate) circuit: CircuitId,
+    /// Makes them anew where the store has some: proofs under the old ones no longer verify.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Which parameters.
+#[derive(Debug, Args)]
+pub(crate) struct ParamsSource {
+    /// The circuit program they belong to.
+    pub(crate) circuit: CircuitId,
+    /// The file; otherwise the store's.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Option<PathBuf>,
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -265,7 +357,16 @@ mod tests {
             &format!("proofmill timeline {id}"),
             &format!("proofmill proof {id} --out proof.json"),
             "proofmill workers",
+            "proofmill demo",
+            "proofmill demo a b --jobs 9 --synth-workers 2 --gpu-workers 2 --json",
+            "proofmill up --listen 127.0.0.1:0",
             "proofmill circuits",
+            "proofmill verify proof.json --params key.params --input file",
+            "proofmill verify proof.json --circuit sha256@1",
+            "proofmill params generate sha256 --force",
+            "proofmill params info sha256 --params key.params",
+            "proofmill params check sha256",
+            "proofmill params list",
         ] {
             assert!(parse(line).is_ok(), "{line}: {:?}", parse(line).err());
         }
@@ -276,6 +377,8 @@ mod tests {
         for line in [
             "proofmill",
             "proofmill fly",
+            "proofmill demo --jobs 0",
+            "proofmill up --listen here",
             "proofmill submit",
             "proofmill submit sha256",
             "proofmill submit Sha! --input file",
@@ -288,6 +391,9 @@ mod tests {
             "proofmill jobs --limit 501",
             "proofmill job 7",
             "proofmill job 0197c1e8-7d1c-7b3a-9c9e-2f5f0a6d1b11 --timeout 5s",
+            "proofmill verify",
+            "proofmill params",
+            "proofmill params generate",
         ] {
             let error = parse(line).expect_err(line);
             assert_eq!(error.exit_code(), 2, "{line}");

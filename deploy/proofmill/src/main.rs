@@ -5,16 +5,21 @@
 //! - `cli`: what can be typed.
 //! - `client`: the coordinator's HTTP API as functions.
 //! - `commands`: one command a file.
+//! - `embedded`: a whole cluster in this process.
 //! - `output`: tables for people, JSON for programs.
 //! - `error`: causes of failure, with what to do about them.
 //! - `exit`: what the exit code says.
+//! - `files`: what commands read and write; `store`: this machine's keys and shapes.
 
 mod cli;
 mod client;
 mod commands;
+mod embedded;
 mod error;
 mod exit;
+mod files;
 mod output;
+mod store;
 
 use std::process::ExitCode;
 

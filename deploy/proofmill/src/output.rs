@@ -55,11 +55,11 @@ impl Output {
     /// Says why the command failed.
     pub(crate) fn error(&self, error: &CliError) {
         if self.is_json {
-            let message = error.to_string();
+            let message = error.message();
             let error = json!({"error": {"code": error.code(), "message": message}});
             self.to_stderr(&error.to_string());
         } else {
-            self.to_stderr(&format!("proofmill: {}", plain(&error.to_string())));
+            self.to_stderr(&format!("proofmill: {}", plain(&error.message())));
         }
     }
 
@@ -91,6 +91,11 @@ pub(crate) fn table<const N: usize>(
         .map(|line| line.trim_end().to_owned())
         .collect();
     lines.join("\n")
+}
+
+/// Columns of the terminal that results are printed to; `None` if it is none.
+pub(crate) fn terminal_width() -> Option<usize> {
+    Table::new().width().map(usize::from)
 }
 
 /// Text whose control characters, line breaks aside, are shown instead of obeyed.

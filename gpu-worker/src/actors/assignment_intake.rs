@@ -11,7 +11,7 @@ use proofmill_shared::membership::{Assigned, AttemptJournal, JournalContext, Mem
 use proofmill_shared::protocol::{FailureKind, Task, TaskFailure, UnixMicros, WorkerEvent};
 use proofmill_shared::telemetry::spans::attributes::{self, MessagingOperation};
 use proofmill_shared::telemetry::spans::names;
-use proofmill_shared::telemetry::{RemoteContext, SpanId, TimelineEvent};
+use proofmill_shared::telemetry::{RemoteContext, SpanId, TimelineEvent, fields};
 use tokio::sync::mpsc;
 
 use super::{Attempt, DeviceOwner, ProveAssignment};
@@ -146,11 +146,11 @@ async fn bring_in<B: Backend>(mut attempt: Attempt, way: Way<B>) {
     let ended = attempt.journal.now();
     match fetched {
         Ok(FetchedAssignment { assignment, report }) => {
-            let key_load = u64::try_from(loaded.since(picked_up).as_micros()).unwrap_or(u64::MAX);
+            let key_load = u64::try_from(loaded.since(picked_up).as_millis()).unwrap_or(u64::MAX);
             let facts = [
-                ("bytes", report.bytes),
+                (fields::BYTES, report.bytes),
                 ("chunks", report.chunks as u64),
-                ("key_load_us", key_load),
+                (fields::KEY_LOAD_MS, key_load),
             ];
             attempt.journal.note(TimelineEvent::FetchEnd, ended, &facts);
             record_fetch(&attempt, loaded, ended, &report);

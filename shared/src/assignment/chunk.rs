@@ -18,7 +18,7 @@ pub const CHUNK_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const CHUNK_BYTES_MIN: usize = 1024 * 1024;
 
 /// Bytes of a chunk before its blocks.
-const CHUNK_FRAME_BYTES: usize = HEADER_BYTES + 12;
+pub(super) const CHUNK_FRAME_BYTES: usize = HEADER_BYTES + 12;
 
 /// How an assignment is cut into blocks and chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,23 +79,36 @@ impl std::fmt::Debug for EncodedChunk {
     }
 }
 
-/// Starts a chunk; the number of its blocks is set by [`close`].
-pub(super) fn open(header: &Header, index: u32, first_block: u32) -> Vec<u8> {
-    let mut chunk = Vec::with_capacity(CHUNK_FRAME_BYTES);
-    chunk.extend(header.encode());
-    chunk.extend(index.to_le_bytes());
-    chunk.extend(first_block.to_le_bytes());
-    chunk.extend([0; 4]);
-    chunk
+/// A chunk that is being filled.
+pub(super) struct OpenChunk {
+    /// Index of its first block.
+    pub(super) first_block: u32,
+    /// Number of its blocks.
+    pub(super) blocks: u32,
+    /// Room for the frame, then the blocks.
+    pub(super) bytes: Vec<u8>,
 }
 
-/// Ends a chunk.
-pub(super) fn close(mut chunk: Vec<u8>, index: u32, blocks: u32) -> EncodedChunk {
-    chunk[CHUNK_FRAME_BYTES - 4..CHUNK_FRAME_BYTES].copy_from_slice(&blocks.to_le_bytes());
-    EncodedChunk {
-        index,
-        digest: Digest::of(&chunk),
-        bytes: chunk.into(),
+impl OpenChunk {
+    /// Fills the frame in.
+    pub(super) fn close(self, header: &Header, index: u32) -> EncodedChunk {
+        let mut bytes = self.bytes;
+        let (head, rest) = bytes.split_at_mut(HEADER_BYTES);
+        head.copy_from_slice(&header.encode());
+        rest[0..4].copy_from_slice(&index.to_le_bytes());
+        rest[4..8].copy_from_slice(&self.first_block.to_le_bytes());
+        rest[8..12].copy_from_slice(&self.blocks.to_le_bytes());
+        EncodedChunk {
+            index,
+            digest: Digest::of(&bytes),
+            bytes: bytes.into(),
+        }
+    }
+}
+
+impl std::fmt::Debug for OpenChunk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "OpenChunk({} blocks)", self.blocks)
     }
 }
 

@@ -1,12 +1,12 @@
 //! From an assignment to chunks: blocks are coded in parallel, a few at a time, and leave as soon as a chunk is full.
 
-use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::block::{self, BlockScratch, EncodingMix};
-use super::chunk::{self, ChunkPlan, EncodedChunk};
+use super::chunk::{CHUNK_FRAME_BYTES, ChunkPlan, EncodedChunk, OpenChunk};
 use super::error::{AssignmentVector, CodecError};
 use super::header::{AssignmentFacts, Header};
 use super::manifest::{ChunkEntry, Manifest};
@@ -29,25 +29,30 @@ pub struct AssignmentEncoder {
     plan: ChunkPlan,
     /// Next block to be coded.
     next_block: usize,
-    /// Coded blocks that are in no chunk yet.
-    coded: VecDeque<CodedBlock>,
-    /// The chunk being filled, with the number of its blocks.
-    open: Option<(Vec<u8>, u32)>,
+    /// Where blocks are coded side by side; buffers are kept.
+    slots: Vec<Slot>,
+    /// Slots whose blocks are in no chunk yet.
+    coded: Range<usize>,
+    /// The chunk being filled.
+    open: Option<OpenChunk>,
     /// Blocks in closed chunks and the open one.
     blocks_out: u32,
     chunks: Vec<ChunkEntry>,
     mix: EncodingMix,
 }
 
-/// A block's bytes; no witness value in `Debug`.
-struct CodedBlock {
+/// One of the blocks that are coded at a time.
+#[derive(Default)]
+struct Slot {
+    scratch: BlockScratch,
     flags: u16,
+    /// Room for a chunk's frame, then the block: so the first block of a chunk becomes the chunk.
     bytes: Vec<u8>,
 }
 
-impl std::fmt::Debug for CodedBlock {
+impl std::fmt::Debug for Slot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "CodedBlock({} bytes)", self.bytes.len())
+        write!(f, "Slot({} bytes)", self.bytes.len())
     }
 }
 
@@ -79,7 +84,8 @@ impl AssignmentEncoder {
             header_digest: header.digest(),
             plan,
             next_block: 0,
-            coded: VecDeque::new(),
+            slots: Vec::new(),
+            coded: 0..0,
             open: None,
             blocks_out: 0,
             chunks: Vec::new(),
@@ -105,26 +111,32 @@ impl AssignmentEncoder {
 
     /// Codes the next few blocks.
     fn code_blocks(&mut self) {
-        let width = rayon::current_num_threads().min(ENCODE_BLOCKS_MAX);
-        let end = self.header.block_count().min(self.next_block + width);
-        let blocks: Vec<CodedBlock> = (self.next_block..end)
-            .into_par_iter()
-            .map_init(BlockScratch::default, |scratch, index| {
-                let mut bytes = Vec::new();
-                let index_on_wire = u32::try_from(index).expect("variables are counted in 32 bits");
-                let scalars = self.scalars(index);
-                let flags = block::encode(
-                    scalars,
-                    &self.header_digest,
-                    index_on_wire,
-                    scratch,
-                    &mut bytes,
-                );
-                CodedBlock { flags, bytes }
-            })
-            .collect();
-        self.coded.extend(blocks);
-        self.next_block = end;
+        let left = self.header.block_count() - self.next_block;
+        let width = rayon::current_num_threads()
+            .min(ENCODE_BLOCKS_MAX)
+            .min(left);
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.resize_with(width.max(slots.len()), Slot::default);
+        slots[..width]
+            .par_iter_mut()
+            .zip(self.next_block..self.next_block + width)
+            .for_each(|(slot, index)| self.code_block(index, slot));
+        self.slots = slots;
+        self.coded = 0..width;
+        self.next_block += width;
+    }
+
+    fn code_block(&self, index: usize, slot: &mut Slot) {
+        slot.bytes.clear();
+        slot.bytes.resize(CHUNK_FRAME_BYTES, 0);
+        let block = u32::try_from(index).expect("variables are counted in 32 bits");
+        slot.flags = block::encode(
+            self.scalars(index),
+            &self.header_digest,
+            block,
+            &mut slot.scratch,
+            &mut slot.bytes,
+        );
     }
 
     /// Scalars of a block.
@@ -141,26 +153,42 @@ impl AssignmentEncoder {
         }
     }
 
-    /// Puts a block into the open chunk; answers with the chunk if that fills or ends it.
-    fn append(&mut self, block: &CodedBlock) -> Option<EncodedChunk> {
-        let index = u32::try_from(self.chunks.len()).expect("chunks are no more than blocks");
-        let (mut chunk, blocks) = self
-            .open
-            .take()
-            .unwrap_or_else(|| (chunk::open(&self.header, index, self.blocks_out), 0));
-        chunk.extend_from_slice(&block.bytes);
-        self.mix += EncodingMix::of(block.flags);
+    /// Puts a coded block into the open chunk; answers with the chunk if that fills or ends it.
+    fn append(&mut self, slot: usize) -> Option<EncodedChunk> {
+        let slot = &mut self.slots[slot];
+        let mut chunk = match self.open.take() {
+            None => OpenChunk {
+                first_block: self.blocks_out,
+                blocks: 0,
+                bytes: std::mem::take(&mut slot.bytes),
+            },
+            Some(mut chunk) => {
+                chunk.bytes.reserve(
+                    slot.bytes
+                        .len()
+                        .max(self.plan.flush_at.saturating_sub(chunk.bytes.len())),
+                );
+                chunk
+                    .bytes
+                    .extend_from_slice(&slot.bytes[CHUNK_FRAME_BYTES..]);
+                chunk
+            }
+        };
+        chunk.blocks += 1;
+        self.mix += EncodingMix::of(slot.flags);
         self.blocks_out += 1;
         let is_last = self.blocks_out as usize == self.header.block_count();
-        if chunk.len() < self.plan.flush_at && !is_last {
-            self.open = Some((chunk, blocks + 1));
+        if chunk.bytes.len() < self.plan.flush_at && !is_last {
+            self.open = Some(chunk);
             return None;
         }
-        let closed = chunk::close(chunk, index, blocks + 1);
+        let index = u32::try_from(self.chunks.len()).expect("chunks are no more than blocks");
+        let blocks = chunk.blocks;
+        let closed = chunk.close(&self.header, index);
         self.chunks.push(ChunkEntry {
             digest: closed.digest,
             bytes: u32::try_from(closed.bytes.len()).expect("a chunk is at most 4 MiB"),
-            blocks: blocks + 1,
+            blocks,
         });
         Some(closed)
     }
@@ -171,8 +199,8 @@ impl Iterator for AssignmentEncoder {
 
     fn next(&mut self) -> Option<EncodedChunk> {
         loop {
-            if let Some(block) = self.coded.pop_front() {
-                if let Some(chunk) = self.append(&block) {
+            if let Some(slot) = self.coded.next() {
+                if let Some(chunk) = self.append(slot) {
                     return Some(chunk);
                 }
             } else if self.next_block < self.header.block_count() {

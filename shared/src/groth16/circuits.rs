@@ -67,11 +67,7 @@ impl Rows {
         1 + self.inputs.len() + self.aux.len()
     }
 
-    fn combine<CS: ConstraintSystem<Scalar>>(
-        &self,
-        terms: &[Term],
-        allocated: &[Option<Variable>],
-    ) -> LinearCombination<Scalar> {
+    fn combine(&self, terms: &[Term], allocated: &[Option<Variable>]) -> LinearCombination<Scalar> {
         terms.iter().fold(LinearCombination::zero(), |sum, term| {
             let variable = allocated[term.0].expect("allocated before its row");
             sum + (scalar(term.1), variable)
@@ -108,9 +104,7 @@ impl Circuit<Scalar> for Rows {
                     next_aux += 1;
                 }
             }
-            let [a, b, c] = row
-                .each_ref()
-                .map(|terms| self.combine::<CS>(terms, &allocated));
+            let [a, b, c] = row.each_ref().map(|terms| self.combine(terms, &allocated));
             cs.enforce(|| "row", |_| a, |_| b, |_| c);
         }
         for number in (next_input..=self.inputs.len()).chain(next_aux..num_variables) {

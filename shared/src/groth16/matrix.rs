@@ -185,9 +185,9 @@ impl<'a> RowProduct<'a> {
         }
     }
 
-    fn sum<I: Copy>(&self, columns: &[u32], coefficients: &[I]) -> Scalar
+    fn sum<I>(&self, columns: &[u32], coefficients: &[I]) -> Scalar
     where
-        I: TryInto<usize>,
+        I: Copy + TryInto<usize>,
     {
         let mut sum = Scalar::ZERO;
         for (column, coefficient) in columns.iter().zip(coefficients) {

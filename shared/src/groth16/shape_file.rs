@@ -14,8 +14,6 @@
 //! The bitmaps follow from the matrices; they are stored so that every count is paid for in bytes, and a short file cannot
 //! ask for a large allocation.
 
-use std::io::{self, Write};
-
 use super::{CoefficientIndices, Density, Scalar, Shape, SparseMatrix};
 use crate::protocol::Digest;
 
@@ -35,8 +33,7 @@ impl Shape {
     pub fn encode(&self) -> Vec<u8> {
         let header = Header::of(self);
         let mut bytes = Vec::with_capacity(usize::try_from(header.file_bytes()).unwrap_or(0));
-        self.write_content(&mut bytes)
-            .expect("writing to memory does not fail");
+        self.write_content(&mut |piece| bytes.extend_from_slice(piece));
         bytes.extend_from_slice(&self.digest.0);
         bytes
     }
@@ -44,28 +41,29 @@ impl Shape {
     /// Digests the canonical encoding without holding it.
     pub(crate) fn content_digest(&self) -> Digest {
         let mut hasher = blake3::Hasher::new();
-        self.write_content(&mut hasher)
-            .expect("writing to a hasher does not fail");
+        self.write_content(&mut |piece| {
+            hasher.update(piece);
+        });
         Digest(*hasher.finalize().as_bytes())
     }
 
     /// Everything before the digest.
-    fn write_content(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(MAGIC)?;
+    fn write_content(&self, out: &mut impl FnMut(&[u8])) {
+        out(MAGIC);
         for count in Header::of(self).to_words() {
-            out.write_all(&count.to_le_bytes())?;
+            out(&count.to_le_bytes());
         }
         for value in &self.dictionary {
-            out.write_all(&value.to_bytes_le())?;
+            out(&value.to_bytes_le());
         }
         for matrix in [&self.a, &self.b, &self.c] {
-            write_words(out, &matrix.row_ends, u32::to_le_bytes)?;
-            write_words(out, &matrix.columns, u32::to_le_bytes)?;
+            write_words(out, &matrix.row_ends, u32::to_le_bytes);
+            write_words(out, &matrix.columns, u32::to_le_bytes);
             match &matrix.coefficients {
                 CoefficientIndices::Narrow(indices) => {
-                    write_words(out, indices, u16::to_le_bytes)?;
+                    write_words(out, indices, u16::to_le_bytes);
                 }
-                CoefficientIndices::Wide(indices) => write_words(out, indices, u32::to_le_bytes)?,
+                CoefficientIndices::Wide(indices) => write_words(out, indices, u32::to_le_bytes),
             }
         }
         let Density {
@@ -75,26 +73,24 @@ impl Shape {
         } = &self.density;
         for bits in [a_aux, b_input, b_aux] {
             let packed = bits.chunks(8).map(pack);
-            out.write_all(&packed.collect::<Vec<u8>>())?;
+            out(&packed.collect::<Vec<u8>>());
         }
-        Ok(())
     }
 }
 
 fn write_words<T: Copy, const N: usize>(
-    out: &mut impl Write,
+    out: &mut impl FnMut(&[u8]),
     words: &[T],
     to_bytes: impl Fn(T) -> [u8; N],
-) -> io::Result<()> {
+) {
     let mut buffer = Vec::with_capacity(ELEMENTS_PER_WRITE.min(words.len()) * N);
     for chunk in words.chunks(ELEMENTS_PER_WRITE) {
         buffer.clear();
         for word in chunk {
             buffer.extend_from_slice(&to_bytes(*word));
         }
-        out.write_all(&buffer)?;
+        out(&buffer);
     }
-    Ok(())
 }
 
 fn pack(bits: &[bool]) -> u8 {

@@ -2,16 +2,22 @@
 
 mod cancel;
 mod circuits;
+pub(crate) mod demo;
 mod job;
 mod jobs;
+mod params;
 mod proof;
 mod retry;
 mod submit;
 mod timeline;
+mod up;
+mod verify;
 mod waiting;
 mod workers;
 
 use std::future::Future;
+
+pub(crate) use verify::VerificationError;
 
 use crate::cli::{Cli, Command};
 use crate::client::Client;
@@ -23,6 +29,12 @@ use crate::output::Output;
 pub(crate) fn run(cli: Cli, output: &Output) -> Result<Exit, CliError> {
     let client = || Client::new(&cli.connection);
     match cli.command {
+        // On this machine.
+        Command::Demo(args) => demo::run(&args, output),
+        Command::Up(args) => up::run(&args, output),
+        Command::Verify(args) => verify::run(&args, output),
+        Command::Params(command) => params::run(&command, output),
+        // Through a coordinator.
         Command::Submit(args) => ask(submit::run(&client()?, args, output)),
         Command::Jobs(args) => ask(jobs::run(&client()?, &args, output)),
         Command::Job(args) => ask(job::run(&client()?, &args, output)),

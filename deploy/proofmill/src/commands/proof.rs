@@ -1,6 +1,5 @@
 //! `proofmill proof`: fetches the proofs of a job.
 
-use std::fs;
 use std::path::Path;
 
 use proofmill_coordinator::api::ProofAnswer;
@@ -10,6 +9,7 @@ use crate::cli::Proof;
 use crate::client::Client;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::files;
 use crate::output::Output;
 
 /// Fetches proofs to a file or standard output.
@@ -29,11 +29,7 @@ pub(crate) async fn fetch(
     output: &Output,
 ) -> Result<(), CliError> {
     let answer = client.proof(job).await?;
-    let mut partial = path.to_owned().into_os_string();
-    partial.push(".partial");
-    fs::write(&partial, json(&answer))
-        .and_then(|()| fs::rename(&partial, path))
-        .map_err(|error| CliError::write(path, error))?;
+    files::write(path, json(&answer).as_bytes())?;
     output.note(&format!(
         "wrote {}; check it with: proofmill verify {0}",
         path.display()

@@ -1,17 +1,12 @@
 //! `proofmill submit`: submits a job, and may wait for its proofs.
 
-use std::io::{self, Read};
-use std::path::Path;
-
 use super::{job, proof, waiting};
 use crate::cli::{Input, Submit};
 use crate::client::{Client, Submission};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::files::{self, INPUT_BYTES_MAX};
 use crate::output::Output;
-
-/// Largest input this command reads, in bytes: it is held in memory; the coordinator's own limit is lower by default.
-const INPUT_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// Submits a job.
 pub(crate) async fn run(client: &Client, args: Submit, output: &Output) -> Result<Exit, CliError> {
@@ -49,28 +44,9 @@ fn read_input(input: &Input) -> Result<Vec<u8>, CliError> {
         };
     }
     match input.input.as_deref().or(input.file.as_deref()) {
-        Some(path) if path == Path::new("-") => read_limited(path, io::stdin().lock()),
-        Some(path) => {
-            let file = std::fs::File::open(path).map_err(|error| CliError::read(path, error))?;
-            read_limited(path, file)
-        }
+        Some(path) => files::read(path, INPUT_BYTES_MAX),
         None => Err(CliError::Usage(
             "no input: give a FILE, or - for standard input".to_owned(),
         )),
     }
-}
-
-fn read_limited(path: &Path, source: impl Read) -> Result<Vec<u8>, CliError> {
-    let mut bytes = Vec::new();
-    source
-        .take(INPUT_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| CliError::read(path, error))?;
-    if bytes.len() as u64 > INPUT_BYTES_MAX {
-        return Err(CliError::FileTooLarge {
-            path: path.to_owned(),
-            limit: INPUT_BYTES_MAX,
-        });
-    }
-    Ok(bytes)
 }

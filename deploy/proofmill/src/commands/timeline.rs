@@ -1,39 +1,30 @@
-//! `proofmill timeline`: shows what happened to a job.
+//! `proofmill timeline`: draws what happened to a job as a waterfall.
 
-use proofmill_coordinator::api::TimelineAnswer;
+use proofmill_shared::telemetry::{WaterfallOptions, render_waterfall};
 
 use crate::cli::Timeline;
 use crate::client::Client;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{Output, table, word};
+use crate::output::{Output, plain, terminal_width};
 
-/// Shows a job's events.
+/// Rows of partitions drawn at most: a few screens; `--json` has everything.
+const ROWS_MAX: usize = 100;
+
+/// Draws a job's waterfall.
 pub(crate) async fn run(
     client: &Client,
     args: &Timeline,
     output: &Output,
 ) -> Result<Exit, CliError> {
     let answer = client.timeline(args.id).await?;
-    output.print(&answer, text)?;
+    output.print(&answer, |answer| {
+        let options = WaterfallOptions {
+            width: terminal_width().unwrap_or(WaterfallOptions::default().width),
+            is_coloured: false,
+            max_rows: ROWS_MAX,
+        };
+        plain(&render_waterfall(&answer.records, options))
+    })?;
     Ok(Exit::Ok)
-}
-
-fn text(answer: &TimelineAnswer) -> String {
-    let Some(first) = answer.records.first() else {
-        return "nothing has happened yet".to_owned();
-    };
-    let rows = answer.records.iter().map(|record| {
-        let worker = record.worker.as_ref();
-        [
-            record.at.since(first.at).as_millis().to_string(),
-            word(&record.event),
-            record
-                .unit
-                .map_or_else(String::new, |unit| unit.to_string()),
-            record.attempt.to_string(),
-            worker.map_or_else(String::new, ToString::to_string),
-        ]
-    });
-    table(["MS", "EVENT", "UNIT", "ATTEMPT", "WORKER"], rows)
 }

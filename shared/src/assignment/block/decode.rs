@@ -3,7 +3,7 @@
 use super::super::error::CodecError;
 use super::super::reader::Reader;
 use super::super::scalar;
-use super::{FRAME_BYTES, Layout, ONES, WIDE, WIDTHS, checksum, gaps};
+use super::{FRAME_BYTES, Layout, ONES, WIDTHS, checksum, gaps};
 use crate::groth16::Scalar;
 use crate::protocol::Digest;
 
@@ -166,19 +166,27 @@ impl<'a> Values<'a> {
     /// The next value, which belongs at `index` of the block.
     #[inline]
     fn next(&mut self, index: usize) -> Result<Scalar, BlockFault> {
-        if self.group == ONES {
-            return Ok(scalar::from_montgomery(scalar::ONE_MONTGOMERY));
-        }
-        let width = WIDTHS[self.group];
+        let small = match self.group {
+            ONES => return Ok(scalar::from_montgomery(scalar::ONE_MONTGOMERY)),
+            1 => u8::from_le_bytes(self.next_bytes()?).into(),
+            2 => u16::from_le_bytes(self.next_bytes()?).into(),
+            3 => u32::from_le_bytes(self.next_bytes()?).into(),
+            4 => u64::from_le_bytes(self.next_bytes()?),
+            _ => {
+                let limbs = scalar::limbs_from_bytes(&self.next_bytes()?);
+                return scalar::from_canonical(limbs).ok_or(BlockFault::NonCanonical(index));
+            }
+        };
+        Ok(scalar::from_small(small))
+    }
+
+    #[inline]
+    fn next_bytes<const N: usize>(&mut self) -> Result<[u8; N], BlockFault> {
         let (value, rest) = self
             .bytes
-            .split_at_checked(width)
+            .split_first_chunk()
             .ok_or(BlockFault::Malformed("its values are too few"))?;
         self.bytes = rest;
-        let limbs = scalar::limbs_from_bytes(value);
-        match self.group {
-            WIDE => scalar::from_canonical(limbs).ok_or(BlockFault::NonCanonical(index)),
-            _ => Ok(scalar::from_small(limbs[0])),
-        }
+        Ok(*value)
     }
 }

@@ -216,8 +216,8 @@ fn group_of(limbs: &Limbs) -> usize {
 
 fn write_value(value: &Limbs, width: usize, out: &mut Vec<u8>) {
     match width {
-        32 => out.extend(scalar::limbs_to_bytes(value)),
-        _ => out.extend(&value[0].to_le_bytes()[..width]),
+        32 => out.extend_from_slice(&scalar::limbs_to_bytes(value)),
+        _ => out.extend_from_slice(&value[0].to_le_bytes()[..width]),
     }
 }
 
@@ -225,7 +225,7 @@ fn write_value(value: &Limbs, width: usize, out: &mut Vec<u8>) {
 fn write_bitmap(words: &[u64], len: usize, out: &mut Vec<u8>) {
     let start = out.len();
     for word in words {
-        out.extend(word.to_le_bytes());
+        out.extend_from_slice(&word.to_le_bytes());
     }
     out.truncate(start + len.div_ceil(8));
 }

@@ -1,6 +1,7 @@
 //! Tests of the codec as a whole.
 
 mod damage;
+mod handoff;
 mod round_trip;
 mod sizes;
 

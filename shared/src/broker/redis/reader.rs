@@ -163,7 +163,8 @@ impl RedisStreamReader {
             if let Some(consumer) = consumer {
                 list.arg(consumer);
             }
-            let page: Vec<(String, String, u64, u32)> = self.line.ask(&list, Duration::ZERO).await?;
+            let page: Vec<(String, String, u64, u32)> =
+                self.line.ask(&list, Duration::ZERO).await?;
             let is_last = page.len() < PENDING_PAGE;
             if let Some((last, ..)) = page.last() {
                 from = format!("({last}");

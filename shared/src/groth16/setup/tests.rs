@@ -5,9 +5,10 @@ use bellperson::groth16::{
     prepare_verifying_key, verify_proof,
 };
 use blstrs::Bls12;
-use proptest::prelude::*;
+use proptest::prelude::{ProptestConfig, Strategy, prop};
+use proptest::{prop_assert, prop_assert_eq, proptest};
 use rand_chacha::ChaCha20Rng;
-use rand_core::SeedableRng;
+use rand_core::{CryptoRng, RngCore, SeedableRng};
 
 use super::super::circuits::{Cubic, Rows, Term, assignment_of, key_of, prove, scalar, shape_of};
 use super::super::{Check, Proof};

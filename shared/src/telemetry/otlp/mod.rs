@@ -152,6 +152,19 @@ impl Telemetry {
         &self.counts
     }
 
+    /// Shuts down within [`CLOSE_LIMIT`] and logs what was lost: the end of every process, from plain `main`.
+    pub fn close(self) {
+        let report = self.shutdown(CLOSE_LIMIT);
+        if report.dropped > 0 || !report.is_complete {
+            let ShutdownReport {
+                exported,
+                dropped,
+                is_complete,
+            } = report;
+            tracing::warn!(exported, dropped, is_complete, "spans were lost");
+        }
+    }
+
     /// Delivers everything queued, within `limit`, and ends. Call it from plain `main`, after the actors' runtimes have
     /// ended; spans recorded later are dropped and counted.
     #[must_use = "the report says whether anything was lost"]

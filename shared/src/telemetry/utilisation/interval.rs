@@ -92,11 +92,18 @@ impl IntervalSet {
     /// What both cover.
     #[must_use]
     pub fn intersect(&self, other: &Self) -> Self {
-        let mut both = Vec::new();
-        for interval in &self.0 {
-            both.extend(other.within(interval));
-        }
-        Self(both)
+        // The smaller set is walked and the larger one searched: a gap among ten thousand proofs stays cheap.
+        let (few, many) = if self.0.len() <= other.0.len() {
+            (self, other)
+        } else {
+            (other, self)
+        };
+        Self(
+            few.0
+                .iter()
+                .flat_map(|interval| many.within(interval))
+                .collect(),
+        )
     }
 
     /// What this covers and the other does not.

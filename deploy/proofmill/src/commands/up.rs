@@ -1,0 +1,56 @@
+//! `proofmill up`: an embedded cluster with the HTTP API.
+
+use proofmill_coordinator::api::{ApiConfig, serve};
+use proofmill_shared::config::INPUT_BYTES_MAX_DEFAULT;
+use proofmill_shared::membership::Signals;
+use proofmill_shared::telemetry::{Telemetry, TelemetryConfig};
+use proofmill_synth_worker::circuit::CircuitRegistry;
+
+use super::demo::DemoError;
+use crate::cli::Up;
+use crate::embedded::EmbeddedCluster;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::store;
+
+/// Runs until the process is told to end.
+pub(crate) fn run(args: &Up, output: &Output) -> Result<Exit, CliError> {
+    let store = store::open()?;
+    let telemetry =
+        Telemetry::start(TelemetryConfig::from_env("proofmill", "up")).map_err(DemoError::from)?;
+    let outcome = actix::System::new().block_on(async {
+        let mut signals = Signals::listen()?;
+        let cluster = EmbeddedCluster::start(args.size, &store, CircuitRegistry::builtin(), &telemetry).await?;
+        let api = ApiConfig {
+            listen: args.listen,
+            is_insecure_allowed: args.insecure_http,
+            input_bytes_max: INPUT_BYTES_MAX_DEFAULT.as_usize(),
+            clock: cluster.clock(),
+        };
+        let (mut server, address) = match serve(cluster.coordinator(), api) {
+            Ok(served) => served,
+            Err(error) => {
+                cluster.stop().await;
+                return Err(DemoError::from(error));
+            }
+        };
+        output.note(&format!(
+            "listening on http://{address}\ntry: proofmill params generate sha256 && proofmill submit sha256 README.md --wait"
+        ));
+        let stop = server.handle();
+        let served = tokio::select! {
+            name = signals.next() => {
+                output.note(&format!("{name}: draining"));
+                Ok(())
+            }
+            served = &mut server => served.map_err(DemoError::from),
+        };
+        stop.stop(true).await;
+        cluster.stop().await;
+        served
+    });
+    telemetry.close();
+    outcome?;
+    Ok(Exit::Ok)
+}
