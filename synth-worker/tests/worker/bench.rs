@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use proofmill_shared::broker::{
-    Broker, BrokerHandle, CommitOutcome, JobCommit, JobIndex, LeaderToken, MemoryBroker,
-    MemoryConfig, StreamReader, UnitWrite,
+    BrokerHandle, CommitOutcome, JobCommit, JobIndex, LeaderToken, MemoryBroker, MemoryConfig,
+    StreamReader, UnitWrite,
 };
 use proofmill_shared::groth16::Store;
 use proofmill_shared::protocol::{

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use proofmill_shared::broker::Broker;
 use proofmill_shared::protocol::{Unit, WorkerEvent};
 
 use crate::bench::Bench;

@@ -1,6 +1,5 @@
 //! Inputs and programs at fault: what the coordinator is told, and what goes on.
 
-use proofmill_shared::broker::Broker;
 use proofmill_shared::membership::exit_on_panic;
 use proofmill_shared::protocol::{FailureKind, Unit, WorkerEvent};
 use proofmill_shared::telemetry::{TimelineEvent, fields};

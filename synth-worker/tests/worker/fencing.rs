@@ -1,6 +1,6 @@
 //! Tasks that were taken back, cancelled, or delivered twice.
 
-use proofmill_shared::broker::{Broker, PayloadKey};
+use proofmill_shared::broker::PayloadKey;
 use proofmill_shared::protocol::{Control, Unit, WorkerEvent};
 
 use crate::bench::Bench;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use proofmill_shared::assignment::{AssignmentFacts, AssignmentFetcher};
-use proofmill_shared::broker::{Broker, PayloadKey, ResultWrite};
+use proofmill_shared::broker::{PayloadKey, ResultWrite};
 use proofmill_shared::groth16::public_inputs_to_words;
 use proofmill_shared::protocol::{
     CircuitRecord, Digest, EventMessage, PartitionProof, Plan, Stage, Unit, WorkerEvent,
@@ -112,7 +112,7 @@ async fn a_worker_says_what_it_runs_and_stores_the_shapes() {
         (records.len(), record.id.to_string().as_str()),
         (1, "chain-short@1")
     );
-    let shape = bench.store().shape(&record.shape).unwrap();
+    let shape = bench.store().shape(record.shape).unwrap();
     assert_eq!(
         (record.num_constraints, record.num_inputs, record.num_aux),
         (500, 3, 499)
