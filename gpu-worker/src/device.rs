@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proofmill_shared::groth16::{Assignment, Store, VerifiedProof};
-use proofmill_shared::protocol::{DeviceRecord, Digest};
+use proofmill_shared::protocol::{DeviceRecord, Digest, TaskFailure};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::cpu::CpuBackend;
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, LoadedCircuit};
 use crate::prover::{BlindingFactors, ProveError, StepObserver, prove_and_verify};
 use crate::proving_key::{LoadError, ResidentCircuits};
 
@@ -81,6 +81,17 @@ pub struct Device {
     prover: Box<dyn Prover>,
 }
 
+/// A circuit that is on the device, as whoever fetches assignments of it must know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceCircuit {
+    /// How long reading, checking and uploading took; `None` if it was there.
+    pub load_time: Option<Duration>,
+    /// Public inputs with the leading one.
+    pub num_inputs: usize,
+    /// Private variables.
+    pub num_aux: usize,
+}
+
 /// A proof with the key it was verified with.
 #[derive(Debug)]
 pub struct DeviceProof {
@@ -99,6 +110,23 @@ pub enum DeviceProofError {
     /// The proof cannot be made.
     #[error(transparent)]
     Prove(#[from] ProveError),
+}
+
+impl DeviceProofError {
+    /// What the failure means for the job.
+    #[must_use]
+    pub fn failure(&self) -> TaskFailure {
+        match self {
+            Self::Load(error) => error.failure(),
+            Self::Prove(error) => error.failure(),
+        }
+    }
+
+    /// True if whoever asked for the proof no longer wants it.
+    #[must_use]
+    pub const fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Prove(ProveError::Cancelled))
+    }
 }
 
 impl Device {
@@ -150,12 +178,11 @@ impl Device {
         self.prover.warm()
     }
 
-    /// Brings the circuit of a shape onto the device, ahead of its proof. Answers how long that took, or `None` if it was
-    /// there. Blocks: the key is read and checked.
+    /// Brings the circuit of a shape onto the device, ahead of its proof. Blocks: the key is read and checked.
     ///
     /// # Errors
     /// [`LoadError`].
-    pub fn load(&self, shape: &Digest) -> Result<Option<Duration>, LoadError> {
+    pub fn load(&self, shape: &Digest) -> Result<DeviceCircuit, LoadError> {
         self.prover.load(shape)
     }
 
@@ -187,7 +214,7 @@ impl fmt::Debug for Device {
 trait Prover: Send + Sync {
     fn warm(&self) -> Vec<Digest>;
 
-    fn load(&self, shape: &Digest) -> Result<Option<Duration>, LoadError>;
+    fn load(&self, shape: &Digest) -> Result<DeviceCircuit, LoadError>;
 
     fn prove(
         &self,
@@ -208,8 +235,14 @@ impl<B: Backend> Prover for BackendProver<B> {
         self.circuits.warm()
     }
 
-    fn load(&self, shape: &Digest) -> Result<Option<Duration>, LoadError> {
-        Ok(self.circuits.get(shape)?.load_time)
+    fn load(&self, shape: &Digest) -> Result<DeviceCircuit, LoadError> {
+        let loaded = self.circuits.get(shape)?;
+        let shape = loaded.circuit.circuit().shape();
+        Ok(DeviceCircuit {
+            load_time: loaded.load_time,
+            num_inputs: shape.num_inputs,
+            num_aux: shape.num_aux,
+        })
     }
 
     fn prove(

@@ -14,10 +14,7 @@ use proofmill_shared::telemetry::spans::attributes::messaging_system;
 use proofmill_shared::telemetry::{ClusterClock, SpanSink};
 
 use crate::actors::{AssignmentIntake, DeviceOwner, ProofPublisher};
-use crate::backend::BackendError;
-use crate::backend::cpu::CpuBackend;
-use crate::device::{Device, DeviceChoice, DeviceError};
-use crate::proving_key::ResidentCircuits;
+use crate::device::{Device, DeviceChoice, DeviceError, DeviceOptions};
 
 /// How late the end of the inbox is noticed.
 const END_POLL: Duration = Duration::from_millis(200);
@@ -31,9 +28,9 @@ pub enum GpuWorkerError {
     /// There is no such device, or it miscalculates.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// The device cannot be set up.
-    #[error(transparent)]
-    Backend(#[from] BackendError),
+    /// The device could not be opened: its thread ended.
+    #[error("device was not opened: its thread ended")]
+    DeviceThread,
     /// The system gives no thread.
     #[error("device thread could not be started: allow the process more threads")]
     Thread(#[source] std::io::Error),
@@ -81,7 +78,7 @@ impl GpuWorkerOptions {
 #[derive(Debug)]
 pub struct GpuWorker {
     membership: Membership,
-    intake: Addr<AssignmentIntake<CpuBackend>>,
+    intake: Addr<AssignmentIntake>,
     device: DeviceRecord,
 }
 
@@ -101,22 +98,21 @@ impl GpuWorker {
             prefetch,
             key_budget_bytes,
         } = options;
-        let Device {
-            backend,
-            record: device,
-        } = Device::open(device)?;
+        let device = DeviceOptions {
+            choice: device,
+            num_threads: None,
+            store,
+            resident_budget: key_budget_bytes,
+        };
+        let opened = tokio::task::spawn_blocking(move || Device::open(device)).await;
+        let device = Arc::new(opened.map_err(|_| GpuWorkerError::DeviceThread)??);
+        let seen = device.record().clone();
         tracing::info!(
-            device = device.name,
-            backend = device.backend,
-            reason = device.reason,
+            device = seen.name,
+            backend = seen.backend,
+            reason = seen.reason,
             "device chosen"
         );
-        let backend = Arc::new(backend);
-        let circuits = Arc::new(ResidentCircuits::new(
-            Arc::clone(&backend),
-            store,
-            key_budget_bytes,
-        ));
         let record = WorkerRecord {
             id,
             incarnation: Incarnation::generate(),
@@ -129,7 +125,7 @@ impl GpuWorker {
             prefetch,
             circuits: Vec::new(),
             warm: Vec::new(),
-            device: Some(device.clone()),
+            device: Some(seen.clone()),
             held: Vec::new(),
             is_draining: false,
             clock_offset_micros: clock.wall_offset_micros(),
@@ -144,19 +140,18 @@ impl GpuWorker {
             spans,
             epoch,
             messaging_system,
-            device: Some(device.name.clone()),
+            device: Some(seen.name.clone()),
         });
         let publisher = ProofPublisher {
-            device: device.name.clone(),
+            device: seen.name.clone(),
         }
         .start();
-        let owner = DeviceOwner::start_on(backend, publisher)?;
-        let intake =
-            AssignmentIntake::start_on(membership.clone(), journal, circuits, owner, tasks);
+        let owner = DeviceOwner::start_on(Arc::clone(&device), publisher)?;
+        let intake = AssignmentIntake::start_on(membership.clone(), journal, device, owner, tasks);
         Ok(Self {
             membership,
             intake,
-            device,
+            device: seen,
         })
     }
 

@@ -15,42 +15,30 @@ use proofmill_shared::telemetry::{RemoteContext, SpanId, TimelineEvent, fields};
 use tokio::sync::mpsc;
 
 use super::{Attempt, DeviceOwner, ProveAssignment};
-use crate::backend::{Backend, LoadedCircuit};
-use crate::proving_key::{ResidentCircuit, ResidentCircuits};
+use crate::device::{Device, DeviceCircuit};
 
 /// Receives assigned tasks from the inbox; sends [`ProveAssignment`] to the device owner; ends when the inbox does.
 /// Fetches run side by side, as many as the coordinator's credits allow.
-pub(crate) struct AssignmentIntake<B: Backend> {
-    way: Way<B>,
+pub(crate) struct AssignmentIntake {
+    way: Way,
 }
 
 /// What an assignment passes on its way to the device.
-struct Way<B: Backend> {
+#[derive(Clone)]
+struct Way {
     membership: Membership,
     journal: Arc<JournalContext>,
     fetcher: AssignmentFetcher,
-    circuits: Arc<ResidentCircuits<B>>,
-    device: Addr<DeviceOwner<B>>,
+    device: Arc<Device>,
+    owner: Addr<DeviceOwner>,
 }
 
-impl<B: Backend> Clone for Way<B> {
-    fn clone(&self) -> Self {
-        Self {
-            membership: self.membership.clone(),
-            journal: Arc::clone(&self.journal),
-            fetcher: self.fetcher.clone(),
-            circuits: Arc::clone(&self.circuits),
-            device: self.device.clone(),
-        }
-    }
-}
-
-impl<B: Backend> AssignmentIntake<B> {
+impl AssignmentIntake {
     pub(crate) fn start_on(
         membership: Membership,
         journal: Arc<JournalContext>,
-        circuits: Arc<ResidentCircuits<B>>,
-        device: Addr<DeviceOwner<B>>,
+        device: Arc<Device>,
+        owner: Addr<DeviceOwner>,
         tasks: mpsc::Receiver<Assigned>,
     ) -> Addr<Self> {
         let fetcher = AssignmentFetcher::new(journal.emitter.broker().clone());
@@ -64,19 +52,19 @@ impl<B: Backend> AssignmentIntake<B> {
                     membership,
                     journal,
                     fetcher,
-                    circuits,
                     device,
+                    owner,
                 },
             }
         })
     }
 }
 
-impl<B: Backend> Actor for AssignmentIntake<B> {
+impl Actor for AssignmentIntake {
     type Context = Context<Self>;
 }
 
-impl<B: Backend> StreamHandler<Assigned> for AssignmentIntake<B> {
+impl StreamHandler<Assigned> for AssignmentIntake {
     fn handle(&mut self, assigned: Assigned, _context: &mut Self::Context) {
         let Assigned {
             task,
@@ -113,14 +101,14 @@ impl<B: Backend> StreamHandler<Assigned> for AssignmentIntake<B> {
 }
 
 /// Everything a proof needs on this host: shape, key, assignment.
-async fn bring_in<B: Backend>(mut attempt: Attempt, way: Way<B>) {
+async fn bring_in(mut attempt: Attempt, way: Way) {
     let picked_up = attempt.journal.now();
     attempt
         .journal
         .note(TimelineEvent::GpuPickup, picked_up, &[]);
     let shape = attempt.task.shape;
-    let circuits = Arc::clone(&way.circuits);
-    let loading = tokio::task::spawn_blocking(move || circuits.get(shape)).await;
+    let device = Arc::clone(&way.device);
+    let loading = tokio::task::spawn_blocking(move || device.load(&shape)).await;
     let circuit = match loading {
         Ok(Ok(circuit)) => circuit,
         Ok(Err(error)) => {
@@ -140,13 +128,15 @@ async fn bring_in<B: Backend>(mut attempt: Attempt, way: Way<B>) {
         }
     };
     let loaded = attempt.journal.now();
+    let key_load = circuit.load_time.map_or(0, |time| {
+        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    });
     way.membership
-        .update(|record| record.warm = way.circuits.warm());
+        .update(|record| record.warm = way.device.warm());
     let fetched = fetch(&attempt, &way.fetcher, &circuit).await;
     let ended = attempt.journal.now();
     match fetched {
         Ok(FetchedAssignment { assignment, report }) => {
-            let key_load = u64::try_from(loaded.since(picked_up).as_millis()).unwrap_or(u64::MAX);
             let facts = [
                 (fields::BYTES, report.bytes),
                 ("chunks", report.chunks as u64),
@@ -156,11 +146,10 @@ async fn bring_in<B: Backend>(mut attempt: Attempt, way: Way<B>) {
             record_fetch(&attempt, loaded, ended, &report);
             let message = ProveAssignment {
                 attempt,
-                circuit,
                 assignment,
                 fetched: ended,
             };
-            if let Err(refused) = way.device.try_send(message) {
+            if let Err(refused) = way.owner.try_send(message) {
                 refused.into_inner().attempt.release().await;
             }
         }
@@ -170,17 +159,16 @@ async fn bring_in<B: Backend>(mut attempt: Attempt, way: Way<B>) {
 }
 
 /// Fetches the assignment; `Err(None)` if it is no longer wanted.
-async fn fetch<B: Backend>(
+async fn fetch(
     attempt: &Attempt,
     fetcher: &AssignmentFetcher,
-    circuit: &ResidentCircuit<B>,
+    circuit: &DeviceCircuit,
 ) -> Result<FetchedAssignment, Option<TaskFailure>> {
-    let shape = circuit.loaded().shape();
     let facts = AssignmentFacts {
         key: attempt.payload(),
-        shape: shape.digest,
-        num_inputs: shape.num_inputs,
-        num_aux: shape.num_aux,
+        shape: attempt.task.shape,
+        num_inputs: circuit.num_inputs,
+        num_aux: circuit.num_aux,
     };
     let cancel = attempt.ticket.cancel_flag();
     let fetched = fetcher.fetch(facts, None, move || cancel.is_raised()).await;

@@ -14,20 +14,18 @@ use rand::rngs::OsRng;
 use tokio::runtime::Handle;
 
 use super::{Attempt, ProofPublisher, PublishProof};
-use crate::backend::Backend;
-use crate::prover::{BlindingFactors, ProveError, Step, StepObserver, StepTime, StepTimes, prove};
-use crate::proving_key::ResidentCircuit;
+use crate::device::{Device, DeviceProofError};
+use crate::prover::{BlindingFactors, Step, StepObserver, StepTime, StepTimes};
 use crate::worker::GpuWorkerError;
 
 /// Assignments that wait, decoded, for the device: the coordinator's credits keep their number below this.
 const QUEUE_CAPACITY: usize = 16;
 
-/// A decoded assignment with the circuit it belongs to.
+/// A decoded assignment whose circuit is on the device.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct ProveAssignment<B: Backend> {
+pub(crate) struct ProveAssignment {
     pub(crate) attempt: Attempt,
-    pub(crate) circuit: Arc<ResidentCircuit<B>>,
     pub(crate) assignment: Assignment,
     /// When it was fetched and decoded.
     pub(crate) fetched: UnixMicros,
@@ -35,30 +33,30 @@ pub(crate) struct ProveAssignment<B: Backend> {
 
 /// Owns the device's thread; receives [`ProveAssignment`] from the intake; sends [`PublishProof`] on; ends with the
 /// worker, after the proof in hand. A panic on the device's thread ends the process.
-pub(crate) struct DeviceOwner<B: Backend> {
-    queue: SyncSender<ProveAssignment<B>>,
+pub(crate) struct DeviceOwner {
+    queue: SyncSender<ProveAssignment>,
 }
 
-impl<B: Backend> DeviceOwner<B> {
+impl DeviceOwner {
     /// Starts the actor and its device thread.
     ///
     /// # Errors
     /// [`GpuWorkerError::Thread`] if the system gives no thread.
     pub(crate) fn start_on(
-        backend: Arc<B>,
+        device: Arc<Device>,
         publisher: Addr<ProofPublisher>,
     ) -> Result<Addr<Self>, GpuWorkerError> {
         let (queue, waiting) = sync_channel(QUEUE_CAPACITY);
         let runtime = Handle::current();
         std::thread::Builder::new()
             .name("device".into())
-            .spawn(move || run_device(&*backend, &waiting, &publisher, &runtime))
+            .spawn(move || run_device(&device, &waiting, &publisher, &runtime))
             .map_err(GpuWorkerError::Thread)?;
         Ok(Self { queue }.start())
     }
 }
 
-impl<B: Backend> Actor for DeviceOwner<B> {
+impl Actor for DeviceOwner {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Self::Context) {
@@ -66,10 +64,10 @@ impl<B: Backend> Actor for DeviceOwner<B> {
     }
 }
 
-impl<B: Backend> Handler<ProveAssignment<B>> for DeviceOwner<B> {
+impl Handler<ProveAssignment> for DeviceOwner {
     type Result = ();
 
-    fn handle(&mut self, message: ProveAssignment<B>, _context: &mut Self::Context) {
+    fn handle(&mut self, message: ProveAssignment, _context: &mut Self::Context) {
         if let Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) =
             self.queue.try_send(message)
         {
@@ -78,28 +76,23 @@ impl<B: Backend> Handler<ProveAssignment<B>> for DeviceOwner<B> {
     }
 }
 
-fn run_device<B: Backend>(
-    backend: &B,
-    waiting: &Receiver<ProveAssignment<B>>,
+fn run_device(
+    device: &Device,
+    waiting: &Receiver<ProveAssignment>,
     publisher: &Addr<ProofPublisher>,
     runtime: &Handle,
 ) {
     while let Ok(message) = waiting.recv() {
-        if let Some(proved) = prove_one(backend, message, runtime) {
+        if let Some(proved) = prove_one(device, message, runtime) {
             publisher.do_send(proved);
         }
     }
 }
 
 /// Proves one assignment; `None` if the attempt ended here.
-fn prove_one<B: Backend>(
-    backend: &B,
-    message: ProveAssignment<B>,
-    runtime: &Handle,
-) -> Option<PublishProof<B>> {
+fn prove_one(device: &Device, message: ProveAssignment, runtime: &Handle) -> Option<PublishProof> {
     let ProveAssignment {
         attempt,
-        circuit,
         assignment,
         fetched,
     } = message;
@@ -117,22 +110,12 @@ fn prove_one<B: Backend>(
         times: StepTimes::default(),
     };
     let blinding = BlindingFactors::random(&mut OsRng);
-    let outcome = prove(backend, circuit.loaded(), &assignment, &blinding, &observer);
+    let outcome = device.prove(&attempt.task.shape, &assignment, &blinding, &observer);
     let steps = observer.times.take();
-    let ended = attempt.journal.now();
-    attempt.journal.note(TimelineEvent::GpuEnd, ended, &[]);
-    record_steps(&attempt, started, ended, &steps, outcome.as_ref().err());
+    record_proof(&mut attempt, started, &steps, outcome.as_ref().err());
     match outcome {
-        Ok(proof) => {
-            let public_inputs = assignment.input.get(1..).unwrap_or_default().to_vec();
-            Some(PublishProof {
-                attempt,
-                circuit,
-                proof,
-                public_inputs,
-            })
-        }
-        Err(ProveError::Cancelled) => {
+        Ok(proof) => Some(PublishProof { attempt, proof }),
+        Err(error) if error.is_cancelled() => {
             attempt.abandon("cancelled between two steps");
             None
         }
@@ -186,13 +169,20 @@ impl StepObserver for Observer<'_> {
     }
 }
 
-fn record_steps(
-    attempt: &Attempt,
+/// Notes and records what the device did: it is done when verification, on the host, begins.
+fn record_proof(
+    attempt: &mut Attempt,
     started: UnixMicros,
-    ended: UnixMicros,
     steps: &[StepTime],
-    error: Option<&ProveError>,
+    error: Option<&DeviceProofError>,
 ) {
+    let now = attempt.journal.now();
+    let clock = attempt.journal.context().emitter.clock().clone();
+    // Steps lie within the whole, also where the clock was slewed between two readings.
+    let within = |instant| clock.at(instant).clamp(started, now);
+    let verify = steps.iter().find(|step| step.step == Step::Verify);
+    let ended = verify.map_or(now, |step| within(step.started));
+    attempt.journal.note(TimelineEvent::GpuEnd, ended, &[]);
     let journal = &attempt.journal;
     let mut whole = journal
         .span(names::GPU_PROVE, started, ended)
@@ -200,13 +190,17 @@ fn record_steps(
     if let Some(error) = error {
         whole = whole.error(error.to_string());
     }
-    let clock = journal.context().emitter.clock();
-    for step in steps {
-        // Steps lie within the whole, also where the clock was slewed between two readings.
-        let from = clock.at(step.started).clamp(started, ended);
-        let to = clock.at(step.ended).clamp(from, ended);
+    for step in steps.iter().filter(|step| step.step != Step::Verify) {
+        let (from, to) = (within(step.started), within(step.ended).min(ended));
         let span = SpanRecord::new(step.step.span_name(), attempt.task.key.job, from, to);
         journal.record(span.parent(whole.span_id));
     }
     journal.record(whole);
+    if let Some(step) = verify {
+        let verified = within(step.ended);
+        journal.record(journal.span(names::PROOF_VERIFY, ended, verified));
+        attempt
+            .journal
+            .note(TimelineEvent::ProofVerified, verified, &[]);
+    }
 }

@@ -1,7 +1,7 @@
 //! The actors of a GPU worker, in the order an assignment passes them.
 //!
-//! *Layout*: `assignment_intake` (fetch, decode, key and shape resident), `device_owner` (one device, one proof at a
-//! time), `proof_publisher` (verify, store, report), `attempt` (what travels between them).
+//! *Layout*: `assignment_intake` (fetch, decode, circuit on the device), `device_owner` (one device, one proof at a
+//! time), `proof_publisher` (store, report), `attempt` (what travels between them).
 
 mod assignment_intake;
 mod attempt;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ff::Field;
 use proofmill_shared::groth16::{
-    Assignment, CoefficientIndices, Density, Scalar, Shape, SparseMatrix, generate_key,
+    Assignment, CoefficientIndices, Density, Scalar, Shape, SparseMatrix, generate_development_key,
 };
 use proofmill_shared::protocol::Digest;
 use rand_chacha::ChaCha8Rng;
@@ -28,7 +28,7 @@ const SEED: u64 = 0x70726f6f_666d696c;
 pub(super) fn check<B: Backend>(backend: &B) -> Result<(), ProveError> {
     let (shape, assignment) = circuit();
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
-    let key = generate_key(&shape, &mut rng, |_| ())
+    let key = generate_development_key(&shape, &mut rng, &|_| ())
         .expect("every variable of the built-in circuit is constrained");
     let verifying_key = key.vk.prepare();
     let circuit = backend.load(Arc::new(shape), Arc::new(key))?;

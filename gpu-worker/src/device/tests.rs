@@ -73,7 +73,7 @@ impl Backend for FaultyBackend {
 }
 
 fn store() -> Store {
-    Store::at("never written")
+    Store::new("never written")
 }
 
 fn options(choice: DeviceChoice) -> DeviceOptions {

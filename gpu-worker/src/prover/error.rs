@@ -1,6 +1,7 @@
 //! Why there is no proof.
 
 use proofmill_shared::groth16::{ShapeError, VerifyError};
+use proofmill_shared::protocol::{FailureKind, TaskFailure};
 
 use crate::backend::BackendError;
 
@@ -23,4 +24,20 @@ pub enum ProveError {
     /// miscalculates.
     #[error("proof does not verify: the assignment, the key or the device is at fault")]
     NotVerified(#[source] VerifyError),
+}
+
+impl ProveError {
+    /// What the failure means for the job.
+    #[must_use]
+    pub fn failure(&self) -> TaskFailure {
+        let (kind, code) = match self {
+            Self::Assignment(_) | Self::LeadingOne => {
+                (FailureKind::BadPayload, "assignment-does-not-fit")
+            }
+            Self::Backend(_) => (FailureKind::Attempt, "device-failed"),
+            Self::Cancelled => (FailureKind::Infrastructure, "taken-back"),
+            Self::NotVerified(_) => (FailureKind::Attempt, "proof-does-not-verify"),
+        };
+        TaskFailure::new(kind, code, self.to_string())
+    }
 }

@@ -29,7 +29,7 @@ pub(super) fn evaluate<'a, B: Backend>(
 ) -> Result<ConstraintEvaluations<'a, B>, ProveError> {
     circuit
         .shape()
-        .check_lengths(assignment)
+        .check_assignment(assignment)
         .map_err(ProveError::Assignment)?;
     if assignment.input.first() != Some(&Scalar::ONE) {
         return Err(ProveError::LeadingOne);

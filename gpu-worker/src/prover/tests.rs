@@ -7,7 +7,7 @@ use std::time::Instant;
 use bellperson::groth16::{create_proof, generate_random_parameters};
 use blstrs::Bls12;
 use ff::Field;
-use proofmill_shared::groth16::{Check, ProvingKey, Scalar, Shape, generate_key};
+use proofmill_shared::groth16::{Check, ProvingKey, Scalar, Shape, generate_development_key};
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 
@@ -49,9 +49,11 @@ impl Loaded {
         let r1cs = R1cs::new(order);
         let mut rng = ChaCha8Rng::seed_from_u64(order.seed);
         let shape = Shape::record(r1cs.clone()).unwrap();
-        let key = generate_key(&shape, &mut rng, |_| ())
+        let key = generate_development_key(&shape, &mut rng, &|_| ())
             .unwrap_or_else(|error| panic!("no key for {order:?}: {error}"));
-        let parameters = Parameters::read(key.to_bytes().as_slice(), false).unwrap();
+        let mut bytes = Vec::new();
+        key.write(&mut bytes).unwrap();
+        let parameters = Parameters::read(bytes.as_slice(), false).unwrap();
         Self::load(backend, r1cs, key, parameters)
     }
 

@@ -1,7 +1,9 @@
 //! Why a circuit cannot be loaded.
 
+use std::error::Error;
+
 use proofmill_shared::groth16::StoreError;
-use proofmill_shared::protocol::Digest;
+use proofmill_shared::protocol::{Digest, FailureKind, TaskFailure};
 
 use crate::backend::BackendError;
 
@@ -26,4 +28,26 @@ pub enum LoadError {
         /// Bytes that all resident circuits may take.
         budget: u64,
     },
+}
+
+impl LoadError {
+    /// What the failure means for the job: this worker cannot prove it, another may.
+    #[must_use]
+    pub fn failure(&self) -> TaskFailure {
+        let code = match self {
+            Self::Store(StoreError::MissingShape { .. } | StoreError::MissingKey { .. }) => {
+                "key-missing"
+            }
+            Self::Store(_) => "key-unusable",
+            Self::Backend(_) | Self::OverBudget { .. } => "device-refused",
+        };
+        // The user reads this line alone, so it names the causes too.
+        let mut message = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            message = format!("{message}: {error}");
+            cause = error.source();
+        }
+        TaskFailure::new(FailureKind::Attempt, code, message)
+    }
 }

@@ -133,7 +133,7 @@ impl<B: Backend> ResidentCircuits<B> {
     }
 
     fn load(&self, digest: &Digest) -> Result<Arc<ResidentCircuit<B>>, LoadError> {
-        let shape = self.store.shape(digest)?;
+        let shape = self.store.shape(*digest)?;
         let bytes = self.backend.bytes_needed(&shape);
         if bytes > self.budget {
             return Err(LoadError::OverBudget {
@@ -142,7 +142,7 @@ impl<B: Backend> ResidentCircuits<B> {
                 budget: self.budget,
             });
         }
-        let key = self.store.open_key(&shape)?;
+        let key = self.store.open_key(*digest)?;
         self.make_room(bytes);
         let verifying_key = key.vk.prepare();
         let verifying_key_digest = key.vk.digest();

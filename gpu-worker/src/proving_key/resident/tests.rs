@@ -2,7 +2,7 @@
 
 use blstrs::Scalar;
 use ff::Field;
-use proofmill_shared::groth16::{Assignment, Shape, generate_key};
+use proofmill_shared::groth16::{Assignment, Shape, generate_development_key};
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 
@@ -39,7 +39,7 @@ impl Fixture {
     fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         Self {
-            store: Store::at(home.path()),
+            store: Store::new(home.path()),
             _home: home,
             backend: Arc::new(CpuBackend::new(None).unwrap()),
         }
@@ -49,8 +49,9 @@ impl Fixture {
     fn stored(&self, num_aux: usize) -> Shape {
         let shape = Shape::record(Squares { num_aux }).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(num_aux as u64);
-        let key = generate_key(&shape, &mut rng, |_| ()).unwrap();
-        self.store.put_key(&shape, &key).unwrap();
+        let key = generate_development_key(&shape, &mut rng, &|_| ()).unwrap();
+        self.store.put_shape(&shape).unwrap();
+        self.store.put_key(shape.digest, &key).unwrap();
         shape
     }
 
@@ -108,12 +109,12 @@ fn key_of_another_circuit_and_missing_key_are_refused() {
     let fixture = Fixture::new();
     let (small, large) = (fixture.stored(3), fixture.stored(9));
     let store = &fixture.store;
-    std::fs::copy(store.key_path(&large.digest), store.key_path(&small.digest)).unwrap();
+    std::fs::copy(store.key_path(large.digest), store.key_path(small.digest)).unwrap();
     let circuits = fixture.circuits(u64::MAX);
     let error = circuits.get(&small.digest).unwrap_err();
     assert!(matches!(error, LoadError::Store(_)), "{error}");
 
-    std::fs::remove_file(store.key_path(&large.digest)).unwrap();
+    std::fs::remove_file(store.key_path(large.digest)).unwrap();
     let error = circuits.get(&large.digest).unwrap_err();
     assert!(matches!(error, LoadError::Store(_)), "{error}");
     assert!(circuits.warm().is_empty());
