@@ -1,186 +1,239 @@
-//! Which device to prove on, and whether it proves right.
+//! The device that a worker proves on: which one, why, and whether it computes right.
+//!
+//! *Layout*: `known_answer` (the proof that a device must make before it gets work).
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use bellperson::{Circuit, ConstraintSystem, SynthesisError};
-use ff::Field;
-use proofmill_shared::groth16::{
-    Assignment, Scalar, SetupError, Shape, ShapeError, generate_development_key,
-};
-use proofmill_shared::protocol::DeviceRecord;
-use rand::rngs::OsRng;
+use proofmill_shared::groth16::{Assignment, Store, VerifiedProof};
+use proofmill_shared::protocol::{DeviceRecord, Digest};
+use serde::{Deserialize, Serialize};
 
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, BackendError};
-use crate::prover::{BlindingFactors, ProveError, prove_and_verify};
+use crate::prover::{BlindingFactors, ProveError, StepObserver, prove_and_verify};
+use crate::proving_key::{LoadError, ResidentCircuits};
 
-/// Steps of the circuit that every device proves at start: enough for every query and transform to matter.
-const KNOWN_ANSWER_STEPS: usize = 100;
+mod known_answer;
 
-/// Why there is no device.
-#[derive(Debug, thiserror::Error)]
-pub enum DeviceError {
-    /// The selector names no device of this machine.
-    #[error("device {selector:?} is not here: use auto or cpu")]
-    Unknown {
-        /// What was asked for.
-        selector: String,
-    },
-    /// The device cannot be set up.
-    #[error(transparent)]
-    Backend(#[from] BackendError),
-    /// The circuit of the known answer cannot be recorded.
-    #[error("known-answer circuit cannot be recorded")]
-    Shape(#[from] ShapeError),
-    /// Its key cannot be made.
-    #[error("known-answer key cannot be made")]
-    Setup(#[from] SetupError),
-    /// The device proves wrong.
-    #[error("device {device} fails its known-answer proof: do not use it")]
-    KnownAnswer {
-        /// Its name.
-        device: String,
-        /// How it failed.
-        #[source]
-        source: ProveError,
-    },
-}
-
-/// What a worker is told to prove on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Which device the operator wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum DeviceChoice {
-    /// The best there is.
+    /// The best one there is.
     #[default]
     Auto,
-    /// The host's cores.
+    /// The CPU.
     Cpu,
 }
 
 impl FromStr for DeviceChoice {
     type Err = DeviceError;
 
-    fn from_str(selector: &str) -> Result<Self, DeviceError> {
-        match selector {
+    fn from_str(text: &str) -> Result<Self, DeviceError> {
+        match text {
             "auto" => Ok(Self::Auto),
             "cpu" => Ok(Self::Cpu),
-            _ => Err(DeviceError::Unknown {
-                selector: selector.to_owned(),
-            }),
+            _ => Err(DeviceError::UnknownChoice(text.to_owned())),
         }
     }
 }
 
-impl fmt::Display for DeviceChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Cpu => "cpu",
-        })
-    }
+/// How a device is opened.
+#[derive(Debug, Clone)]
+pub struct DeviceOptions {
+    /// Which device.
+    pub choice: DeviceChoice,
+    /// Threads of the CPU backend; one for each core if not given.
+    pub num_threads: Option<NonZeroUsize>,
+    /// Where shapes and keys are.
+    pub store: Store,
+    /// Bytes that circuits may take on the device between proofs.
+    pub resident_budget: u64,
 }
 
-/// A device that proved a known answer.
-#[derive(Debug)]
+/// Why there is no device.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// A device name that is not known.
+    #[error("{0:?} is not a device: choose auto or cpu")]
+    UnknownChoice(String),
+    /// The device cannot be opened.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The device computes wrong, or cannot prove at all.
+    #[error("device {device} failed the known-answer proof: do not use it")]
+    KnownAnswer {
+        /// The device.
+        device: String,
+        /// How it failed.
+        #[source]
+        source: Box<ProveError>,
+    },
+}
+
+/// A device that passed the known-answer proof, with the circuits on it.
 pub struct Device {
-    /// What proves on it.
-    pub backend: CpuBackend,
-    /// How the cluster sees it.
-    pub record: DeviceRecord,
+    record: DeviceRecord,
+    prover: Box<dyn Prover>,
+}
+
+/// A proof with the key it was verified with.
+#[derive(Debug)]
+pub struct DeviceProof {
+    /// The proof.
+    pub proof: VerifiedProof,
+    /// BLAKE3 digest of the verifying key.
+    pub verifying_key: Digest,
+}
+
+/// Why a device gave no proof.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceProofError {
+    /// The circuit cannot be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The proof cannot be made.
+    #[error(transparent)]
+    Prove(#[from] ProveError),
 }
 
 impl Device {
-    /// Opens a device and lets it prove a known answer.
+    /// Opens the device and has it make the known-answer proof, which takes about a tenth of a second.
     ///
     /// # Errors
-    /// [`DeviceError::Backend`] if it cannot be set up, [`DeviceError::KnownAnswer`] if it proves wrong.
-    pub fn open(choice: DeviceChoice) -> Result<Self, DeviceError> {
-        let backend = CpuBackend::new(None)?;
-        let reason = match choice {
-            DeviceChoice::Auto => "auto: this version proves on the cpu only",
-            DeviceChoice::Cpu => "asked for",
+    /// [`DeviceError::Backend`] if it cannot be opened; [`DeviceError::KnownAnswer`] if its proof is wrong.
+    pub fn open(options: DeviceOptions) -> Result<Self, DeviceError> {
+        let reason = match options.choice {
+            DeviceChoice::Auto => "auto: this build has no other backend than cpu",
+            DeviceChoice::Cpu => "chosen by configuration",
         };
+        let backend = CpuBackend::new(options.num_threads)?;
+        Self::with_backend(backend, reason, options.store, options.resident_budget)
+    }
+
+    fn with_backend<B: Backend>(
+        backend: B,
+        reason: &str,
+        store: Store,
+        resident_budget: u64,
+    ) -> Result<Self, DeviceError> {
         let record = DeviceRecord {
             name: backend.describe(),
             backend: backend.name().to_owned(),
             reason: reason.to_owned(),
         };
-        prove_known_answer(&backend)?;
-        Ok(Self { backend, record })
+        known_answer::check(&backend).map_err(|source| DeviceError::KnownAnswer {
+            device: record.name.clone(),
+            source: Box::new(source),
+        })?;
+        let backend = Arc::new(backend);
+        let circuits = ResidentCircuits::new(Arc::clone(&backend), store, resident_budget);
+        Ok(Self {
+            record,
+            prover: Box::new(BackendProver { backend, circuits }),
+        })
+    }
+
+    /// What the worker's record says of the device.
+    #[must_use]
+    pub const fn record(&self) -> &DeviceRecord {
+        &self.record
+    }
+
+    /// Shapes on the device, the most recently used last.
+    #[must_use]
+    pub fn warm(&self) -> Vec<Digest> {
+        self.prover.warm()
+    }
+
+    /// Brings the circuit of a shape onto the device, ahead of its proof. Answers how long that took, or `None` if it was
+    /// there. Blocks: the key is read and checked.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn load(&self, shape: &Digest) -> Result<Option<Duration>, LoadError> {
+        self.prover.load(shape)
+    }
+
+    /// Proves and verifies. Blocks for as long as that takes; loads the circuit if it is not on the device.
+    ///
+    /// # Errors
+    /// [`DeviceProofError`].
+    pub fn prove(
+        &self,
+        shape: &Digest,
+        assignment: &Assignment,
+        blinding: &BlindingFactors,
+        observer: &dyn StepObserver,
+    ) -> Result<DeviceProof, DeviceProofError> {
+        self.prover.prove(shape, assignment, blinding, observer)
     }
 }
 
-/// x ← x² + 1 from 3, with the last value public.
-struct KnownAnswer;
-
-impl Circuit<Scalar> for KnownAnswer {
-    fn synthesize<CS: ConstraintSystem<Scalar>>(self, cs: &mut CS) -> Result<(), SynthesisError> {
-        let mut value = Scalar::from(3);
-        let mut x = cs.alloc(|| "x", || Ok(value))?;
-        for step in 1..=KNOWN_ANSWER_STEPS {
-            value = value.square() + Scalar::ONE;
-            let next = if step == KNOWN_ANSWER_STEPS {
-                cs.alloc_input(|| "end", || Ok(value))?
-            } else {
-                cs.alloc(|| "x", || Ok(value))?
-            };
-            cs.enforce(
-                || "step",
-                |lc| lc + x,
-                |lc| lc + x,
-                |lc| lc + next - CS::one(),
-            );
-            x = next;
-        }
-        Ok(())
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device")
+            .field("record", &self.record)
+            .field("warm", &self.warm())
+            .finish_non_exhaustive()
     }
 }
 
-fn prove_known_answer(backend: &impl Backend) -> Result<(), DeviceError> {
-    let shape = Shape::record(KnownAnswer)?;
-    let key = generate_development_key(&shape, &mut OsRng, &|_| {})?;
-    let values: Vec<Scalar> =
-        std::iter::successors(Some(Scalar::from(3)), |x| Some(x.square() + Scalar::ONE))
-            .take(KNOWN_ANSWER_STEPS + 1)
-            .collect();
-    let assignment = Assignment {
-        input: vec![Scalar::ONE, values[KNOWN_ANSWER_STEPS]],
-        aux: values[..KNOWN_ANSWER_STEPS].to_vec(),
-    };
-    let verifying_key = key.vk.prepare();
-    let circuit = backend.load(Arc::new(shape), Arc::new(key))?;
-    let blinding = BlindingFactors::random(&mut OsRng);
-    let failed = |source| DeviceError::KnownAnswer {
-        device: backend.describe(),
-        source,
-    };
-    prove_and_verify(
-        backend,
-        &circuit,
-        &verifying_key,
-        &assignment,
-        &blinding,
-        &(),
-    )
-    .map_err(failed)?;
-    Ok(())
+/// A backend with its circuits, whatever its types.
+trait Prover: Send + Sync {
+    fn warm(&self) -> Vec<Digest>;
+
+    fn load(&self, shape: &Digest) -> Result<Option<Duration>, LoadError>;
+
+    fn prove(
+        &self,
+        shape: &Digest,
+        assignment: &Assignment,
+        blinding: &BlindingFactors,
+        observer: &dyn StepObserver,
+    ) -> Result<DeviceProof, DeviceProofError>;
+}
+
+struct BackendProver<B: Backend> {
+    backend: Arc<B>,
+    circuits: ResidentCircuits<B>,
+}
+
+impl<B: Backend> Prover for BackendProver<B> {
+    fn warm(&self) -> Vec<Digest> {
+        self.circuits.warm()
+    }
+
+    fn load(&self, shape: &Digest) -> Result<Option<Duration>, LoadError> {
+        Ok(self.circuits.get(shape)?.load_time)
+    }
+
+    fn prove(
+        &self,
+        shape: &Digest,
+        assignment: &Assignment,
+        blinding: &BlindingFactors,
+        observer: &dyn StepObserver,
+    ) -> Result<DeviceProof, DeviceProofError> {
+        let circuit = self.circuits.get(shape)?.circuit;
+        let proof = prove_and_verify(
+            &*self.backend,
+            circuit.circuit(),
+            circuit.verifying_key(),
+            assignment,
+            blinding,
+            observer,
+        )?;
+        Ok(DeviceProof {
+            proof,
+            verifying_key: circuit.verifying_key_digest(),
+        })
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cpu_proves_its_known_answer() {
-        let device = Device::open(DeviceChoice::Auto).unwrap();
-        assert_eq!(device.record.backend, "cpu");
-        assert!(device.record.reason.starts_with("auto"));
-    }
-
-    #[test]
-    fn an_unknown_device_is_refused_by_name() {
-        let refused = "opencl:9".parse::<DeviceChoice>().unwrap_err();
-        assert!(refused.to_string().contains("opencl:9"), "{refused}");
-    }
-}
+mod tests;

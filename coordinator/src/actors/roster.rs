@@ -11,6 +11,10 @@ use crate::job::{LossCause, WorkerLife};
 /// counts; the second look tells it from a broker that just came back without its volatile keys.
 pub(super) const LOOKS_UNTIL_LOST: u32 = 2;
 
+/// Looks after the broker was away in which a missing heartbeat says nothing: it may have come back without its volatile
+/// keys, and the workers have yet to notice that it is back.
+pub(super) const LOOKS_AFTER_OUTAGE: u32 = 8;
+
 /// Looks after which a lost worker's inbox is removed: about ten minutes, in which a frozen one may still come back and
 /// find its streams.
 pub(super) const LOOKS_UNTIL_FORGOTTEN: u32 = 1_200;
@@ -47,6 +51,8 @@ struct Seat {
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
     seats: BTreeMap<WorkerId, Seat>,
+    /// Looks in which nobody is missed.
+    indulgent: u32,
     /// Lost workers, with the looks since.
     gone: BTreeMap<WorkerId, u32>,
 }
@@ -60,11 +66,20 @@ impl Roster {
         });
     }
 
+    /// The broker does not answer: that says nothing about the workers, nor will the first looks after it.
+    pub(crate) fn broker_is_away(&mut self) {
+        self.indulgent = LOOKS_AFTER_OUTAGE;
+    }
+
     /// Takes in what the heartbeats show now.
     pub(crate) fn look(&mut self, records: Vec<WorkerRecord>) -> Look {
         let mut look = Look::default();
-        for seat in self.seats.values_mut() {
-            seat.missed += 1;
+        if self.indulgent > 0 {
+            self.indulgent -= 1;
+        } else {
+            for seat in self.seats.values_mut() {
+                seat.missed += 1;
+            }
         }
         for record in records {
             if !speaks_our_protocol(record.protocol) {
@@ -193,6 +208,17 @@ mod tests {
             .map(|_| roster.look(Vec::new()).lost.len())
             .sum();
         assert_eq!(lost, 1);
+    }
+
+    #[test]
+    fn nobody_is_missed_right_after_the_broker_was_away() {
+        let (mut roster, gpu) = (Roster::default(), record("gpu"));
+        roster.look(vec![gpu]);
+        roster.broker_is_away();
+        for _ in 0..LOOKS_AFTER_OUTAGE + LOOKS_UNTIL_LOST - 1 {
+            assert_eq!(roster.look(Vec::new()).lost, []);
+        }
+        assert_eq!(roster.look(Vec::new()).lost.len(), 1);
     }
 
     #[test]

@@ -130,7 +130,7 @@ impl Handler<LookDue> for WorkerRegistry {
             let seen = match workers {
                 Ok(records) => Some(actor.take_in(decode_all(&records, "worker record"))),
                 Err(error) => {
-                    // A broker that does not answer says nothing about the workers.
+                    actor.roster.broker_is_away();
                     tracing::warn!(%error, "heartbeats do not read");
                     None
                 }

@@ -30,6 +30,9 @@ pub trait Backend: Send + Sync + 'static {
     /// The device for people, such as `cpu (2 threads)`.
     fn describe(&self) -> String;
 
+    /// Bytes that a loaded circuit of this shape takes where space is scarce: device memory, or main memory on the CPU.
+    fn bytes_needed(&self, shape: &Shape) -> u64;
+
     /// Brings shape and key onto the device, where they stay until the handle is dropped.
     ///
     /// # Errors
@@ -88,9 +91,6 @@ pub trait LoadedCircuit: Send + Sync + 'static {
 
     /// The key; where the device holds the queries, those here may be empty.
     fn key(&self) -> &ProvingKey;
-
-    /// Bytes that it takes where space is scarce: device memory, or main memory on the CPU.
-    fn resident_bytes(&self) -> u64;
 }
 
 /// Why a device could not do its part.

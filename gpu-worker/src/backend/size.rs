@@ -1,7 +1,7 @@
 //! Bytes that shapes and keys take in main memory.
 
 use blstrs::{G1Affine, G2Affine};
-use proofmill_shared::groth16::{CoefficientIndices, ProvingKey, Scalar, Shape, SparseMatrix};
+use proofmill_shared::groth16::{CoefficientIndices, Scalar, Shape, SparseMatrix};
 
 /// Bytes of a shape.
 pub(super) fn shape_bytes(shape: &Shape) -> u64 {
@@ -22,15 +22,31 @@ fn matrix_bytes(matrix: &SparseMatrix) -> u64 {
     (coefficients + columns + rows) as u64
 }
 
-/// Bytes of a proving key.
-pub(super) fn key_bytes(key: &ProvingKey) -> u64 {
-    let g1 = [
-        &key.vk.ic,
-        &key.h_query,
-        &key.l_query,
-        &key.a_query,
-        &key.b_g1_query,
-    ];
-    let num_g1: usize = g1.iter().map(|query| query.len()).sum();
-    (num_g1 * size_of::<G1Affine>() + key.b_g2_query.len() * size_of::<G2Affine>()) as u64
+/// Points in the queries of every key that fits a shape.
+pub(super) struct QueryLengths {
+    pub(super) ic: usize,
+    pub(super) h: usize,
+    pub(super) l: usize,
+    pub(super) a: usize,
+    pub(super) b: usize,
+}
+
+impl QueryLengths {
+    pub(super) fn of(shape: &Shape) -> Self {
+        let density = &shape.density;
+        let count = |flags: &[bool]| flags.iter().filter(|is_dense| **is_dense).count();
+        Self {
+            ic: shape.num_inputs,
+            h: shape.domain_size() - 1,
+            l: shape.num_aux,
+            a: shape.num_inputs + count(&density.a_aux),
+            b: count(&density.b_input) + count(&density.b_aux),
+        }
+    }
+
+    /// Bytes of the key.
+    pub(super) fn key_bytes(&self) -> u64 {
+        let num_g1 = self.ic + self.h + self.l + self.a + self.b;
+        (num_g1 * size_of::<G1Affine>() + self.b * size_of::<G2Affine>()) as u64
+    }
 }

@@ -2,8 +2,6 @@
 
 use proofmill_shared::groth16::{ShapeError, VerifyError};
 
-use proofmill_shared::protocol::{FailureKind, TaskFailure};
-
 use crate::backend::BackendError;
 
 /// Why proving ended without a proof.
@@ -12,6 +10,9 @@ pub enum ProveError {
     /// The assignment belongs to another circuit.
     #[error("assignment does not fit the circuit that is loaded")]
     Assignment(#[source] ShapeError),
+    /// The first input of an assignment is the constant one.
+    #[error("first input of the assignment is not one: send the inputs with the leading one")]
+    LeadingOne,
     /// The device failed, or cannot take the circuit.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -22,18 +23,4 @@ pub enum ProveError {
     /// miscalculates.
     #[error("proof does not verify: the assignment, the key or the device is at fault")]
     NotVerified(#[source] VerifyError),
-}
-
-impl ProveError {
-    /// What the failure means for the job.
-    #[must_use]
-    pub fn failure(&self) -> TaskFailure {
-        let (kind, code) = match self {
-            Self::Assignment(_) => (FailureKind::BadPayload, "assignment-does-not-fit"),
-            Self::Backend(_) => (FailureKind::Attempt, "device-failed"),
-            Self::Cancelled => (FailureKind::Infrastructure, "taken-back"),
-            Self::NotVerified(_) => (FailureKind::Attempt, "proof-does-not-verify"),
-        };
-        TaskFailure::new(kind, code, self.to_string())
-    }
 }

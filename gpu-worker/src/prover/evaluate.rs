@@ -1,6 +1,7 @@
 //! `Assignment → ConstraintEvaluations`: the witness goes to the device, which evaluates the matrices on it.
 
-use proofmill_shared::groth16::Assignment;
+use ff::Field;
+use proofmill_shared::groth16::{Assignment, Scalar};
 
 use super::ProveError;
 use crate::backend::{Backend, LoadedCircuit};
@@ -16,8 +17,8 @@ pub(super) struct ConstraintEvaluations<'a, B: Backend> {
 /// Evaluates A and B on an assignment.
 ///
 /// # Errors
-/// [`ProveError::Assignment`] if the assignment has other counts than the circuit; [`ProveError::Backend`] if the device
-/// fails.
+/// [`ProveError::Assignment`] if the assignment has other counts than the circuit; [`ProveError::LeadingOne`] if its
+/// first input is not one; [`ProveError::Backend`] if the device fails.
 ///
 /// # Source
 /// Row order as in bellperson `groth16/prover`: the constraints, then a row `inputᵢ · 0 = 0` for every input.
@@ -28,8 +29,11 @@ pub(super) fn evaluate<'a, B: Backend>(
 ) -> Result<ConstraintEvaluations<'a, B>, ProveError> {
     circuit
         .shape()
-        .check_assignment(assignment)
+        .check_lengths(assignment)
         .map_err(ProveError::Assignment)?;
+    if assignment.input.first() != Some(&Scalar::ONE) {
+        return Err(ProveError::LeadingOne);
+    }
     let witness = backend.upload(circuit, assignment)?;
     let values = backend.evaluate(circuit, &witness)?;
     Ok(ConstraintEvaluations { witness, values })

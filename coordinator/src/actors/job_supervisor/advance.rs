@@ -20,6 +20,7 @@ use crate::job::{
     Action, Job, JobEvent, LossCause, Report, Transition, WorkerLife, events_of_marks, transition,
 };
 use crate::scheduler::UnitStage;
+use crate::view::JobState;
 
 /// What is to be done in one step.
 #[derive(Debug)]
@@ -170,11 +171,13 @@ impl Step {
             if is_resynced && matches!(input, Input::Event(JobEvent::Assigned { .. })) {
                 continue;
             }
+            // The last event of a job brings the last records of its timeline; later ones come too late.
+            let is_in_time = !step.job.state().is_terminal();
             for event in events(site, &step.job, input).await? {
                 step = step.apply(site, event);
             }
             if let Input::Report(read) = input
-                && !step.job.state().is_terminal()
+                && is_in_time
             {
                 step.timeline.extend(read.message.timeline.iter().cloned());
             }
@@ -330,11 +333,13 @@ fn answer(batch: Vec<Input>, acks: &Acks, moved: Option<&Moved>) {
             Input::Cancel(reply) => {
                 let answer = match moved {
                     None => Err(CoordinatorError::Unavailable),
-                    Some(moved) if moved.had_ended => Err(CoordinatorError::WrongState {
-                        job: moved.job.record().id,
-                        state: moved.job.state(),
-                        needs: "only a job that has not ended can be cancelled",
-                    }),
+                    Some(moved) if moved.job.state() != JobState::Cancelled || moved.had_ended => {
+                        Err(CoordinatorError::WrongState {
+                            job: moved.job.record().id,
+                            state: moved.job.state(),
+                            needs: "only a job that has not ended can be cancelled",
+                        })
+                    }
                     Some(moved) => Ok(moved.job.view()),
                 };
                 if reply.send(answer).is_err() {

@@ -227,7 +227,11 @@ impl Hands {
         };
         let result = Bytes::from(result.unwrap());
         self.broker.store_result(&key, result).await.unwrap();
-        self.emit(key, WorkerEvent::Stored, None).await;
+        let instant = match task {
+            Task::Prove(_) => TimelineEvent::ProofVerified,
+            Task::Plan(_) | Task::Synthesize(_) | Task::Finish(_) => TimelineEvent::SynthEnd,
+        };
+        self.emit(key, WorkerEvent::Stored, Some(instant)).await;
     }
 
     async fn plan(&self, key: TaskKey) -> Result<Plan, TaskFailure> {

@@ -39,6 +39,8 @@ async fn a_job_runs_to_success_and_leaves_proofs_timeline_and_nothing_else() {
     assert_eq!(count(TimelineEvent::SynthAssign), 5);
     assert_eq!(count(TimelineEvent::GpuAssign), 3);
     assert_eq!(count(TimelineEvent::ChanSent), 3);
+    assert_eq!(count(TimelineEvent::ProofVerified), 3);
+    assert_eq!(count(TimelineEvent::SynthEnd), 2, "of plan and finish");
     assert!(changes.try_recv().is_ok());
     assert_books_are_clear(&handle).await;
     assert!(cluster.broker.get_input(view.id).await.unwrap().is_none());

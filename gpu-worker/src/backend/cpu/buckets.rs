@@ -182,7 +182,12 @@ mod tests {
 
     fn groups_of(rng: &mut ChaCha8Rng, lens: &[usize], num_points: u32) -> Vec<Vec<(u32, bool)>> {
         let group = |len: &usize| {
-            let entry = |_| (rng.next_u32() % num_points, rng.next_u32() % 2 == 0);
+            let entry = |_| {
+                (
+                    rng.next_u32() % num_points,
+                    rng.next_u32().is_multiple_of(2),
+                )
+            };
             (0..*len).map(entry).collect()
         };
         lens.iter().map(group).collect()

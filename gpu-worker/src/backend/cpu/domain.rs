@@ -79,9 +79,9 @@ impl Domain {
         1 << self.log_size
     }
 
-    /// Bytes of the tables.
-    pub(super) const fn bytes(&self) -> u64 {
-        2 * (size_of::<Scalar>() as u64) << self.log_size
+    /// Bytes of the tables for a size.
+    pub(super) const fn bytes(size: usize) -> u64 {
+        2 * (size_of::<Scalar>() as u64) * size as u64
     }
 
     /// The index with its `log_size` bits in reverse order.

@@ -18,7 +18,7 @@ use self::domain::Domain;
 use self::msm::Msm;
 use self::queue::Queued;
 use self::scalars::Scalars;
-use super::size::{key_bytes, shape_bytes};
+use super::size::{QueryLengths, shape_bytes};
 use super::{Backend, BackendError, LoadedCircuit};
 use crate::prover::{MsmResults, ProveError, Step, StepObserver};
 
@@ -106,10 +106,6 @@ impl QueryColumns {
             b,
         }
     }
-
-    fn bytes(&self) -> usize {
-        size_of::<u32>() * (self.l.len() + self.a.len() + self.b.len())
-    }
 }
 
 fn column(i: usize) -> u32 {
@@ -123,11 +119,6 @@ impl LoadedCircuit for CpuCircuit {
 
     fn key(&self) -> &ProvingKey {
         &self.key
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        let columns = self.columns.bytes() as u64;
-        shape_bytes(&self.shape) + key_bytes(&self.key) + self.domain.bytes() + columns
     }
 }
 
@@ -176,6 +167,15 @@ impl Backend for CpuBackend {
             1 => "cpu (1 thread)".to_owned(),
             threads => format!("cpu ({threads} threads)"),
         }
+    }
+
+    fn bytes_needed(&self, shape: &Shape) -> u64 {
+        let queries = QueryLengths::of(shape);
+        let columns = size_of::<u32>() * (queries.l + queries.a + queries.b);
+        shape_bytes(shape)
+            + queries.key_bytes()
+            + Domain::bytes(shape.domain_size())
+            + columns as u64
     }
 
     fn load(&self, shape: Arc<Shape>, key: Arc<ProvingKey>) -> Result<CpuCircuit, BackendError> {

@@ -75,6 +75,7 @@ impl Windows {
         } else {
             bits_from(scalar, bit - 1)
         };
+        #[expect(clippy::cast_possible_truncation, reason = "masked to at most 17 bits")]
         let raw = (raw & ((2 << self.bits) - 1)) as i32;
         let highest = raw >> self.bits;
         (raw >> 1) + (raw & 1) - (highest << self.bits)

@@ -104,14 +104,14 @@ impl R1cs {
         };
         for i in 0..order.num_aux {
             let variable = aux_variable(i);
-            for matrix in 0..3 {
-                if matrix == 2 || order.densities.has(i) {
-                    // Another place in each matrix; in A and B sometimes a second one, which may cancel the first.
-                    let num_places = 1 + usize::from(matrix < 2 && rng.next_u32() % 2 == 0);
-                    for place in 0..num_places {
-                        let row = (i * (matrix + 1) + place * 7 + matrix) % num_constraints;
-                        rows[row][matrix].push((variable, coefficient(&mut rng)));
-                    }
+            let is_dense = order.densities.has(i);
+            let matrices: &[usize] = if is_dense { &[0, 1, 2] } else { &[2] };
+            for &matrix in matrices {
+                // Another place in each matrix; in A and B sometimes a second one, which may cancel the first.
+                let num_places = 1 + usize::from(matrix < 2 && rng.next_u32().is_multiple_of(2));
+                for place in 0..num_places {
+                    let row = (i * (matrix + 1) + place * 7 + matrix) % num_constraints;
+                    rows[row][matrix].push((variable, coefficient(&mut rng)));
                 }
             }
         }

@@ -38,7 +38,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-pub use self::config::{CONNECT_TIMEOUT, RESPONSE_TIMEOUT, RETRY_FOR, RedisConfig};
+pub use self::config::RedisConfig;
 use self::endpoint::Endpoint;
 use self::io::Io;
 use self::link::Link;

@@ -20,6 +20,9 @@ use self::resource::ServiceIdentity;
 pub use self::settings::OtlpSettings;
 use super::sink::{SpanCounts, SpanSink};
 
+/// How long a process waits for its spans to leave at the end.
+const CLOSE_LIMIT: Duration = Duration::from_secs(5);
+
 /// How long a dropped [`Telemetry`] tries to deliver what is queued; [`Telemetry::shutdown`] takes its own limit.
 const DROP_LIMIT: Duration = Duration::from_secs(2);
 /// Why telemetry cannot start.
