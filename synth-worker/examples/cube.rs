@@ -24,15 +24,9 @@ impl CircuitProgram for Cube {
         "x, a number below 2^64 as JSON".into()
     }
     fn parse(&self, raw: &[u8]) -> Result<Scalar, CircuitError> {
-        let x: u64 = serde_json::from_slice(raw)
-            .map_err(|error| CircuitError::malformed(error.to_string()))?;
-        Ok(Scalar::from(x))
-    }
-    fn partition_count(&self, _: &Scalar) -> u32 {
-        1
-    }
-    fn summary(&self, _: &Scalar) -> String {
-        "one cube".into()
+        let x: Result<u64, _> = serde_json::from_slice(raw);
+        x.map(Scalar::from)
+            .map_err(|error| CircuitError::malformed_json(&error, "a number below 2^64"))
     }
     fn blank(&self) -> CubeCircuit {
         CubeCircuit(None)
@@ -52,12 +46,8 @@ impl Circuit<Scalar> for CubeCircuit {
         let square = cs.alloc(|| "x^2", || get(self.0.map(|x| x * x)))?;
         let y = cs.alloc_input(|| "y", || get(self.0.map(output)))?;
         cs.enforce(|| "square", |lc| lc + x, |lc| lc + x, |lc| lc + square);
-        cs.enforce(
-            || "cube",
-            |lc| lc + square,
-            |lc| lc + x,
-            |lc| lc + y - x - (Scalar::from(5), CS::one()),
-        );
+        let sum = |lc| lc + y - x - (Scalar::from(5), CS::one());
+        cs.enforce(|| "cube", |lc| lc + square, |lc| lc + x, sum);
         Ok(())
     }
 }

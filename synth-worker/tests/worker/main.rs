@@ -3,6 +3,11 @@
 //! *Layout*: `bench` (that side: jobs, tokens, tasks, events), `programs` (circuits that misbehave), then one file a
 //! behaviour.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "what the bench does must succeed, and says where it did not"
+)]
+
 mod bench;
 mod draining;
 mod failures;
