@@ -1,5 +1,7 @@
 //! Why the coordinator process ends, and the exit code that says so.
 
+use std::error::Error;
+
 use proofmill_shared::broker::{BrokerError, Retryability};
 use proofmill_shared::config::ConfigError;
 use proofmill_shared::telemetry::TelemetryError;
@@ -34,6 +36,12 @@ pub enum ProcessError {
 }
 
 impl ProcessError {
+    /// The whole message, for people.
+    #[must_use]
+    pub fn message(&self) -> String {
+        with_causes(self)
+    }
+
     /// Exit code: 1 failed, 2 usage or configuration, 4 broker unreachable.
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
@@ -46,6 +54,20 @@ impl ProcessError {
             Self::Server(_) | Self::Signals(_) | Self::Ended(_) => 1,
         }
     }
+}
+
+/// An error with the causes behind it, where it does not say the same already.
+fn with_causes(error: &dyn Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(behind) = cause {
+        let text = behind.to_string();
+        if !message.contains(&text) {
+            message = format!("{message}: {text}");
+        }
+        cause = behind.source();
+    }
+    message
 }
 
 fn describe(end: &CoordinatorEnd) -> String {

@@ -1,6 +1,7 @@
 //! The coordinator: job state machine, scheduler, HTTP API and reports.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use proofmill_coordinator::config::{Args, Config};
@@ -11,12 +12,15 @@ use proofmill_shared::config::Environment;
 use proofmill_shared::membership::exit_on_panic;
 use proofmill_shared::telemetry::{Telemetry, TelemetryConfig, logs};
 
+/// Longest wait for spans to leave at the end.
+const TELEMETRY_SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
+
 fn main() -> ExitCode {
     exit_on_panic();
     match run(&Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("coordinator: {error}");
+            eprintln!("coordinator: {}", error.message());
             ExitCode::from(error.exit_code())
         }
     }
@@ -35,6 +39,9 @@ fn run(args: &Args) -> Result<(), ProcessError> {
         process::run(&config, broker, spans).await
     });
     // After the actix system has ended: exporting needs a thread that nothing else blocks.
-    telemetry.close();
+    let report = telemetry.shutdown(TELEMETRY_SHUTDOWN_LIMIT);
+    if !report.is_complete {
+        tracing::warn!(dropped = report.dropped, "spans were left behind");
+    }
     outcome
 }

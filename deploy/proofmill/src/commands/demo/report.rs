@@ -1,6 +1,5 @@
 //! What the demo prints: digests as proven, the waterfall, the time it took.
 
-use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -109,20 +108,20 @@ pub(super) fn text(report: &Report) -> String {
         } else {
             format!("{proofs} proofs")
         };
-        // Writing to a string cannot fail.
-        drop(writeln!(text, "{sha256}  {file}  ({proofs}, verified)"));
+        text.push_str(&format!("{sha256}  {file}  ({proofs}, verified)\n"));
     }
     let options = WaterfallOptions {
         width: terminal_width().unwrap_or(WaterfallOptions::default().width),
         is_coloured: std::io::stdout().is_terminal(),
         ..WaterfallOptions::default()
     };
-    drop(writeln!(text, "\n{}", render(&report.timeline, options)));
+    text.push_str(&format!("\n{}\n", render(&report.timeline, options)));
     let wall = duration(Duration::from_secs_f64(report.wall_s));
-    drop(writeln!(
-        text,
-        "{} jobs proved in {wall}",
-        report.proven.len()
-    ));
+    let jobs = match report.proven.len() {
+        1 => "1 job".to_owned(),
+        many => format!("{many} jobs"),
+    };
+    text.push_str(&format!("{jobs} proved in {wall}
+"));
     text
 }
