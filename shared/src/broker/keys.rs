@@ -229,7 +229,10 @@ mod tests {
             assert_eq!(tag(key), job.to_string(), "{key}");
             assert!(key.starts_with("mill-1:"), "{key}");
         }
-        assert_eq!(keys.unit(job, Unit::Plan), format!("mill-1:unit:{{{job}}}:plan"));
+        assert_eq!(
+            keys.unit(job, Unit::Plan),
+            format!("mill-1:unit:{{{job}}}:plan")
+        );
         assert_eq!(tag(&keys.leader()), tag(&keys.leader_token()));
         assert_eq!(tag(&keys.dead_letters()), tag(&keys.dead_letter_bodies()));
     }

@@ -52,8 +52,7 @@ impl Broker for RedisBroker {
         Ok(ServerReport {
             server: control.version.to_string(),
             limit_bytes: Some(control.limit_bytes),
-            is_loopback: self.control.endpoint().is_loopback
-                && self.payload.endpoint().is_loopback,
+            is_loopback: self.control.endpoint().is_loopback && self.payload.endpoint().is_loopback,
         })
     }
 

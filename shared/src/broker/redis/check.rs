@@ -130,9 +130,14 @@ fn judge(
 ) -> Result<(), String> {
     if version.compatible < OLDEST_VERSION {
         let (major, minor) = OLDEST_VERSION;
-        return Err(format!("it is {version}: use redis {major}.{minor} or later, or valkey"));
+        return Err(format!(
+            "it is {version}: use redis {major}.{minor} or later, or valkey"
+        ));
     }
-    if server.get("redis_mode").is_some_and(|mode| mode == "cluster") {
+    if server
+        .get("redis_mode")
+        .is_some_and(|mode| mode == "cluster")
+    {
         return Err("it is part of a redis cluster: use a server outside one".to_owned());
     }
     if replication.get("role").is_some_and(|role| role != "master") {
@@ -173,7 +178,9 @@ async fn settings(link: &Link) -> Result<Settings, BrokerError> {
         let found = config.get(config_name).or_else(|| memory.get(info_name));
         found.cloned().ok_or_else(|| BrokerError::Unsuitable {
             server: link.endpoint().server.clone(),
-            reason: format!("it does not tell its {config_name}: allow the broker's user CONFIG GET"),
+            reason: format!(
+                "it does not tell its {config_name}: allow the broker's user CONFIG GET"
+            ),
         })
     };
     Ok(Settings {
@@ -203,11 +210,18 @@ mod tests {
     use super::*;
 
     fn map(pairs: &[(&str, &str)]) -> HashMap<String, String> {
-        let owned = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        let owned = pairs
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
         owned.collect()
     }
 
-    fn judged(redis: &str, more: &[(&str, &str)], role: &str, settings: &Settings) -> Result<(), String> {
+    fn judged(
+        redis: &str,
+        more: &[(&str, &str)],
+        role: &str,
+        settings: &Settings,
+    ) -> Result<(), String> {
         let mut server = map(more);
         server.insert("redis_version".to_owned(), redis.to_owned());
         let version = Version::of(&server).unwrap();
@@ -234,8 +248,16 @@ mod tests {
     #[test]
     fn a_server_that_loses_or_refuses_writes_is_named_with_its_cure() {
         let mode = [("redis_mode", "cluster")];
-        assert!(judged("7.0.15", &mode, "master", &good()).unwrap_err().contains("cluster"));
-        assert!(judged("7.0.15", &[], "slave", &good()).unwrap_err().contains("replica"));
+        assert!(
+            judged("7.0.15", &mode, "master", &good())
+                .unwrap_err()
+                .contains("cluster")
+        );
+        assert!(
+            judged("7.0.15", &[], "slave", &good())
+                .unwrap_err()
+                .contains("replica")
+        );
         let small = Settings {
             value_bytes_max: Some(1000),
             ..good()

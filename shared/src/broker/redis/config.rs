@@ -8,14 +8,14 @@ use crate::broker::keys::DEFAULT_PREFIX;
 
 /// Longest wait for an answer, on top of what a blocking read asks for. A server that pauses for a large write or a
 /// fork answers within it; one that does not is treated as gone.
-pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Longest wait for a connection.
-pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a call repeats itself while the server cannot be reached: a restart is survived within it, and a caller
 /// learns of a longer absence.
-pub const RETRY_FOR: Duration = Duration::from_secs(5);
+const RETRY_FOR: Duration = Duration::from_secs(5);
 
 /// How a Redis broker is reached.
 #[derive(Debug, Clone)]

@@ -37,7 +37,10 @@ impl Endpoint {
                 error.category()
             ),
         };
-        let info = url.expose_secret().into_connection_info().map_err(invalid)?;
+        let info = url
+            .expose_secret()
+            .into_connection_info()
+            .map_err(invalid)?;
         if !info.addr().is_supported() {
             return Err(BrokerError::Config {
                 reason: "this build speaks to redis without tls: write redis://host:port, over a network of your own \
@@ -130,8 +133,8 @@ fn place(address: &ConnectionAddr) -> (String, bool) {
     match address {
         ConnectionAddr::Tcp(host, port) => {
             let bare = host.trim_start_matches('[').trim_end_matches(']');
-            let is_loopback = bare == "localhost"
-                || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+            let is_loopback =
+                bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
             (format!("redis://{host}:{port}"), is_loopback)
         }
         ConnectionAddr::Unix(path) => (format!("redis+unix://{}", path.display()), true),

@@ -110,7 +110,12 @@ mod tests {
 
     #[test]
     fn an_answer_of_another_form_is_an_error() {
-        assert!(ReadAnswer::from_redis_value(Value::Nil).unwrap().0.is_empty());
+        assert!(
+            ReadAnswer::from_redis_value(Value::Nil)
+                .unwrap()
+                .0
+                .is_empty()
+        );
         assert!(ReadAnswer::from_redis_value(text("OK")).is_err());
         assert!(ReadAnswer::from_redis_value(Value::Array(vec![text("OK")])).is_err());
     }

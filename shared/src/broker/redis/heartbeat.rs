@@ -29,7 +29,12 @@ pub(super) struct RedisHeartbeat {
 
 impl RedisHeartbeat {
     /// Connects at the first beat.
-    pub(super) fn new(endpoint: Arc<Endpoint>, worker: WorkerId, key: String, index: String) -> Self {
+    pub(super) fn new(
+        endpoint: Arc<Endpoint>,
+        worker: WorkerId,
+        key: String,
+        index: String,
+    ) -> Self {
         Self {
             endpoint,
             connection: None,
@@ -120,12 +125,7 @@ impl HeartbeatLine for RedisHeartbeat {
         };
         let script = self.leave.clone();
         let key = self.key.clone();
-        self.ask(|connection| {
-            script
-                .key(&key)
-                .arg(&written)
-                .invoke::<()>(connection)
-        })?;
+        self.ask(|connection| script.key(&key).arg(&written).invoke::<()>(connection))?;
         Ok(())
     }
 }

@@ -34,7 +34,10 @@ impl RedisBroker {
         remove.arg(self.keys.active()).arg(job.to_string());
         self.control.ask::<()>(&remove).await?;
         let mut oldest = cmd("ZRANGE");
-        oldest.arg(self.keys.recent()).arg(0).arg(OLDEST_PER_END - 1);
+        oldest
+            .arg(self.keys.recent())
+            .arg(0)
+            .arg(OLDEST_PER_END - 1);
         let oldest = read_ids(self.control.ask(&oldest).await?);
         let missing = self.sort_out(&oldest, State::is_kept).await?.1;
         self.forget(&self.keys.recent(), &missing).await
@@ -143,7 +146,8 @@ fn may_be_unborn(job: JobId, now: UnixMicros) -> bool {
         return true;
     };
     let (seconds, nanos) = named.to_unix();
-    let named = UnixMicros(seconds.saturating_mul(1_000_000)).plus(Duration::from_nanos(nanos.into()));
+    let named =
+        UnixMicros(seconds.saturating_mul(1_000_000)).plus(Duration::from_nanos(nanos.into()));
     now.since(named) < UNBORN_GRACE
 }
 

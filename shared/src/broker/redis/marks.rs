@@ -72,7 +72,11 @@ impl RedisBroker {
         Ok(self.bulk.ask(&get).await?)
     }
 
-    pub(super) async fn read_marks(&self, job: JobId, unit: Unit) -> Result<UnitMarks, BrokerError> {
+    pub(super) async fn read_marks(
+        &self,
+        job: JobId,
+        unit: Unit,
+    ) -> Result<UnitMarks, BrokerError> {
         let mut get = cmd("HMGET");
         get.arg(self.keys.unit(job, unit))
             .arg("synth_token")

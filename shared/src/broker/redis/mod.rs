@@ -38,7 +38,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-pub use self::config::{CONNECT_TIMEOUT, RESPONSE_TIMEOUT, RETRY_FOR, RedisConfig};
+pub use self::config::RedisConfig;
 use self::endpoint::Endpoint;
 use self::io::Io;
 use self::link::Link;
@@ -70,9 +70,8 @@ impl RedisBroker {
         let keys = Keys::new(&config.prefix)?;
         let io = Arc::new(Io::start()?);
         let endpoint = Arc::new(Endpoint::new(&config.url, &config)?);
-        let link = |endpoint: &Arc<Endpoint>| {
-            Arc::new(Link::new(Arc::clone(&io), Arc::clone(endpoint)))
-        };
+        let link =
+            |endpoint: &Arc<Endpoint>| Arc::new(Link::new(Arc::clone(&io), Arc::clone(endpoint)));
         let (control, bulk) = (link(&endpoint), link(&endpoint));
         let payload = match &config.payload_url {
             None => Arc::clone(&bulk),

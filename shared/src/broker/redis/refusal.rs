@@ -58,9 +58,19 @@ pub(super) fn judge(server: &str, limit_ms: u64, error: &RedisError) -> Refusal 
         return BrokerError::Timeout { limit_ms }.into();
     }
     let all = error.clone().into_server_errors();
-    let said = || all.iter().flat_map(|errors| errors.iter()).map(|(_, error)| error);
+    let said = || {
+        all.iter()
+            .flat_map(|errors| errors.iter())
+            .map(|(_, error)| error)
+    };
     let code = |text: &str| said().any(|error| error.code() == text);
-    let phrase = |text: &str| said().any(|error| error.details().is_some_and(|details| details.contains(text)));
+    let phrase = |text: &str| {
+        said().any(|error| {
+            error
+                .details()
+                .is_some_and(|details| details.contains(text))
+        })
+    };
     let unreachable = || BrokerError::Unreachable {
         server: server.to_owned(),
         detail: plain(error),
@@ -107,8 +117,15 @@ pub(super) fn judge(server: &str, limit_ms: u64, error: &RedisError) -> Refusal 
     judged.into()
 }
 
-/// The error's text, short and without the arguments that a server may quote from a command: these may be secret.
+/// The error's text, short and without what may be secret: the arguments that a server may quote from a command, and the
+/// values that the library quotes where it expected others.
 fn plain(error: &RedisError) -> String {
+    if matches!(
+        error.kind(),
+        ErrorKind::Parse | ErrorKind::UnexpectedReturnType
+    ) {
+        return error.category().to_owned();
+    }
     let text = error.to_string();
     let text = text.split(", with args").next().unwrap_or_default();
     text.chars().take(DETAIL_LEN_MAX).collect()
@@ -124,12 +141,19 @@ mod tests {
 
     #[test]
     fn a_full_server_is_backpressure_and_not_repeated() {
-        let plain = judge("s", 1, &said("OOM", "command not allowed when used memory > 'maxmemory'."));
+        let plain = judge(
+            "s",
+            1,
+            &said("OOM", "command not allowed when used memory > 'maxmemory'."),
+        );
         assert!(matches!(plain, Refusal::Broker(BrokerError::OutOfMemory)));
         assert!(!plain.is_worth_repeating());
         let text = "Error running script: -OOM command not allowed when used memory > 'maxmemory'.";
         let in_script = judge("s", 1, &said("ERR", text));
-        assert!(matches!(in_script, Refusal::Broker(BrokerError::OutOfMemory)));
+        assert!(matches!(
+            in_script,
+            Refusal::Broker(BrokerError::OutOfMemory)
+        ));
     }
 
     #[test]
@@ -144,7 +168,11 @@ mod tests {
 
     #[test]
     fn a_missing_group_is_told_apart() {
-        let refusal = judge("s", 1, &said("NOGROUP", "No such key 'x' or consumer group 'y'"));
+        let refusal = judge(
+            "s",
+            1,
+            &said("NOGROUP", "No such key 'x' or consumer group 'y'"),
+        );
         assert!(matches!(refusal, Refusal::NoGroup));
     }
 }
