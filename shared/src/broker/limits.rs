@@ -1,5 +1,10 @@
 //! Limits that both backends keep.
 
+use std::time::Duration;
+
+/// Longest wait of one read, 1 h: readers look around more often than that.
+pub(super) const BLOCK_MAX: Duration = Duration::from_secs(3600);
+
 /// Largest payload entry in bytes, 4 MiB: one entry occupies the server for a few milliseconds at most, and a fetcher
 /// decodes early entries while late ones are still on their way.
 pub(super) const ENTRY_BYTES_MAX: usize = 4 << 20;

@@ -15,11 +15,17 @@ use crate::protocol::WorkerId;
 pub(super) struct MemoryHeartbeat {
     shared: Arc<Shared>,
     worker: WorkerId,
+    /// The record as this life of the worker wrote it last.
+    written: Option<Bytes>,
 }
 
 impl MemoryHeartbeat {
     pub(super) const fn new(shared: Arc<Shared>, worker: WorkerId) -> Self {
-        Self { shared, worker }
+        Self {
+            shared,
+            worker,
+            written: None,
+        }
     }
 }
 
@@ -33,7 +39,9 @@ impl fmt::Debug for MemoryHeartbeat {
 
 impl HeartbeatLine for MemoryHeartbeat {
     fn beat(&mut self, record: &[u8], ttl: Duration) -> Result<(), BrokerError> {
-        let entry = Expiring::lasting(Bytes::copy_from_slice(record), ttl);
+        let record = Bytes::copy_from_slice(record);
+        self.written = Some(record.clone());
+        let entry = Expiring::lasting(record, ttl);
         self.shared
             .state
             .lock()
@@ -43,7 +51,12 @@ impl HeartbeatLine for MemoryHeartbeat {
     }
 
     fn leave(&mut self) -> Result<(), BrokerError> {
-        self.shared.state.lock().workers.remove(&self.worker);
+        let mut state = self.shared.state.lock();
+        let found = state.workers.get(&self.worker).map(|entry| &entry.value);
+        // Another life of the worker may have written a newer one.
+        if found.is_some() && found == self.written.as_ref() {
+            state.workers.remove(&self.worker);
+        }
         Ok(())
     }
 }

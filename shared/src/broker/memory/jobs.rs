@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::state::{Expiring, JobEntry, State, UnitEntry};
 use crate::broker::{
     CommitOutcome, JobCommit, JobIndex, LeaderToken, ResultWrite, StoredJob, TokenCheck, UnitMarks,
+    fingerprint,
 };
 use crate::protocol::{FencingToken, JobId, Stage, TaskKey, Unit};
 
@@ -18,10 +19,13 @@ impl State {
         record: Bytes,
     ) -> CommitOutcome {
         self.expire();
+        let written = Some(fingerprint::of_creation(job, leader, &record));
         if let Some(found) = self.jobs.get(&job) {
-            return CommitOutcome::Conflict {
-                version: found.value.version,
-            };
+            let version = found.value.version;
+            if version == 1 && found.value.fingerprint == written {
+                return CommitOutcome::Committed { version };
+            }
+            return CommitOutcome::Conflict { version };
         }
         if let Some(input) = self.inputs.get_mut(&job) {
             input.until = None;
@@ -29,6 +33,7 @@ impl State {
         let entry = JobEntry {
             version: 1,
             leader,
+            fingerprint: written,
             record,
             is_active: true,
             ..JobEntry::default()
@@ -39,9 +44,15 @@ impl State {
 
     pub(super) fn commit(&mut self, commit: JobCommit) -> CommitOutcome {
         self.expire();
+        let written = Some(fingerprint::of_commit(&commit));
         let Some(job) = self.jobs.get_mut(&commit.job) else {
             return CommitOutcome::Missing;
         };
+        if job.value.version == commit.expected_version + 1 && job.value.fingerprint == written {
+            return CommitOutcome::Committed {
+                version: job.value.version,
+            };
+        }
         if job.value.leader > commit.leader {
             return CommitOutcome::Deposed {
                 leader: job.value.leader,
@@ -54,6 +65,7 @@ impl State {
         }
         job.value.version += 1;
         job.value.leader = commit.leader;
+        job.value.fingerprint = written;
         job.value.record = commit.record;
         for write in commit.units {
             let unit = job.value.units.entry(write.unit).or_default();
@@ -178,6 +190,7 @@ impl State {
     }
 
     pub(super) fn append_timeline(&mut self, job: JobId, records: Vec<Bytes>) {
+        self.expire();
         if let Some(entry) = self.jobs.get_mut(&job) {
             entry.value.timeline.extend(records);
         }

@@ -1,13 +1,14 @@
 //! What the in-memory broker stores, with expiry.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
 use super::streams::{Payload, Stream, StreamName};
+use crate::broker::limits::DEAD_LETTERS_MAX;
 use crate::broker::{IdempotencyOutcome, LeaderToken, PayloadKey, UnitMarks};
-use crate::protocol::{CircuitId, JobId, Unit, UnixMicros, WorkerId};
+use crate::protocol::{CircuitId, Digest, JobId, Unit, UnixMicros, WorkerId};
 
 /// Least time between two looks for expired entries: what expires is there this much longer at most.
 const SWEEP_INTERVAL: Duration = Duration::from_millis(20);
@@ -41,6 +42,8 @@ impl<T> Expiring<T> {
 pub(super) struct JobEntry {
     pub(super) version: u64,
     pub(super) leader: LeaderToken,
+    /// Of the last write, so that its repetition is recognised.
+    pub(super) fingerprint: Option<Digest>,
     pub(super) record: Bytes,
     pub(super) units: BTreeMap<Unit, UnitEntry>,
     pub(super) timeline: Vec<Bytes>,
@@ -69,7 +72,8 @@ pub(super) struct State {
     pub(super) payloads: HashMap<PayloadKey, Expiring<Payload>>,
     pub(super) workers: BTreeMap<WorkerId, Expiring<Bytes>>,
     pub(super) circuits: BTreeMap<CircuitId, Bytes>,
-    pub(super) dead_letters: BTreeMap<JobId, Bytes>,
+    /// In the order of filing.
+    pub(super) dead_letters: VecDeque<(JobId, Bytes)>,
 }
 
 impl State {
@@ -157,14 +161,14 @@ impl State {
         ttl: Duration,
     ) -> IdempotencyOutcome {
         self.expire();
-        if let Some(Expiring {
-            value: (job, request),
-            ..
-        }) = self.idempotency.get(key)
-        {
+        if let Some(found) = self.idempotency.get(key) {
+            let (bound, bound_request) = &found.value;
+            if (*bound, bound_request.as_str()) == (job, request) {
+                return IdempotencyOutcome::Reserved;
+            }
             return IdempotencyOutcome::Taken {
-                job: *job,
-                request: request.clone(),
+                job: *bound,
+                request: bound_request.clone(),
             };
         }
         self.idempotency.insert(
@@ -180,5 +184,19 @@ impl State {
             .values()
             .map(|worker| worker.value.clone())
             .collect()
+    }
+
+    pub(super) fn put_dead_letter(&mut self, job: JobId, letter: Bytes) {
+        self.drop_dead_letter(job);
+        self.dead_letters.push_back((job, letter));
+        if self.dead_letters.len() > DEAD_LETTERS_MAX {
+            self.dead_letters.pop_front();
+        }
+    }
+
+    pub(super) fn drop_dead_letter(&mut self, job: JobId) -> bool {
+        let before = self.dead_letters.len();
+        self.dead_letters.retain(|(filed, _)| *filed != job);
+        self.dead_letters.len() < before
     }
 }

@@ -10,11 +10,12 @@ use bytes::Bytes;
 
 use super::Shared;
 use super::state::{Expiring, State};
+use crate::broker::limits::PAYLOAD_ENTRIES_PER_READ;
 use crate::broker::{BrokerError, Delivery, PayloadEntry, PayloadKey, PayloadReader, StreamReader};
 use crate::protocol::WorkerId;
 
-/// Most entries that one payload read answers with: a reader takes large ones one after the other.
-const PAYLOAD_ENTRIES_PER_READ: usize = 4;
+/// The consumer of a stream that has one owner.
+pub(super) const OWNER: &str = "owner";
 
 /// Which stream of messages.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,22 +36,34 @@ pub(super) struct Stream {
 struct Message {
     body: Bytes,
     delivery_count: u32,
-    /// The reader that has it, and since when.
-    delivered: Option<(u64, Instant)>,
+    delivered: Option<Delivered>,
+}
+
+/// To whom a message was delivered last, and when.
+#[derive(Debug)]
+struct Delivered {
+    consumer: Arc<str>,
+    /// Which reader of that consumer.
+    reader: u64,
+    at: Instant,
 }
 
 /// Entries of an assignment, in the order they were written.
 #[derive(Debug, Default)]
 pub(super) struct Payload {
     entries: Vec<PayloadEntry>,
+    bytes: u64,
 }
 
 impl Payload {
-    pub(super) fn bytes(&self) -> u64 {
-        let len = |entry: &PayloadEntry| match entry {
-            PayloadEntry::Chunk { bytes, .. } | PayloadEntry::Manifest(bytes) => bytes.len() as u64,
-        };
-        self.entries.iter().map(len).sum()
+    pub(super) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn push(&mut self, entry: PayloadEntry) {
+        let (PayloadEntry::Chunk { bytes, .. } | PayloadEntry::Manifest(bytes)) = &entry;
+        self.bytes += bytes.len() as u64;
+        self.entries.push(entry);
     }
 }
 
@@ -78,7 +91,7 @@ impl State {
             .entry(key)
             .or_insert_with(|| Expiring::for_good(Payload::default()));
         payload.until = Some(Instant::now() + ttl);
-        payload.value.entries.push(copied(entry));
+        payload.value.push(copied(entry));
     }
 
     pub(super) fn drop_payload(&mut self, key: &PayloadKey) {
@@ -101,16 +114,24 @@ fn copied(entry: PayloadEntry) -> PayloadEntry {
 pub(super) struct MemoryStreamReader {
     shared: Arc<Shared>,
     name: StreamName,
+    consumer: Arc<str>,
     reader: u64,
-    /// After what idle time messages of another reader are taken over; `None` takes them at once (one owner).
+    /// After what idle time messages of other consumers are taken over; `None` if there are no others. Those of an
+    /// earlier reader of the same consumer are taken over at once.
     min_idle: Option<Duration>,
 }
 
 impl MemoryStreamReader {
-    pub(super) fn open(shared: Arc<Shared>, name: StreamName, min_idle: Option<Duration>) -> Self {
+    pub(super) fn open(
+        shared: Arc<Shared>,
+        name: StreamName,
+        consumer: &str,
+        min_idle: Option<Duration>,
+    ) -> Self {
         Self {
             shared,
             name,
+            consumer: Arc::from(consumer),
             reader: rand::random(),
             min_idle,
         }
@@ -119,22 +140,28 @@ impl MemoryStreamReader {
     fn take(&self, state: &mut State, max: usize) -> Option<Vec<Delivery>> {
         let stream = state.streams.get_mut(&self.name)?;
         let now = Instant::now();
-        let is_free = |message: &Message| match message.delivered {
+        let is_free = |message: &Message| match &message.delivered {
             None => true,
-            Some((reader, _)) if reader == self.reader => false,
-            Some((_, since)) => self
+            Some(delivered) if delivered.consumer == self.consumer => {
+                delivered.reader != self.reader
+            }
+            Some(delivered) => self
                 .min_idle
-                .is_none_or(|idle| now.duration_since(since) >= idle),
+                .is_some_and(|idle| now.duration_since(delivered.at) >= idle),
         };
         let free = stream
             .messages
             .iter_mut()
             .filter(|(_, message)| is_free(message))
-            .take(max);
+            .take(max.max(1));
         let deliveries: Vec<Delivery> = free
             .map(|(id, message)| {
                 message.delivery_count += 1;
-                message.delivered = Some((self.reader, now));
+                message.delivered = Some(Delivered {
+                    consumer: Arc::clone(&self.consumer),
+                    reader: self.reader,
+                    at: now,
+                });
                 Delivery {
                     id: id.to_string(),
                     delivery_count: message.delivery_count,

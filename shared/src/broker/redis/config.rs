@@ -5,18 +5,17 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use crate::broker::keys::DEFAULT_PREFIX;
-use crate::config::BrokerSettings;
 
 /// Longest wait for an answer, on top of what a blocking read asks for. A server that pauses for a large write or a
 /// fork answers within it; one that does not is treated as gone.
-pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Longest wait for a connection.
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a call repeats itself while the server cannot be reached: a restart is survived within it, and a caller
 /// learns of a longer absence.
-pub(super) const RETRY_FOR: Duration = Duration::from_secs(5);
+const RETRY_FOR: Duration = Duration::from_secs(5);
 
 /// How a Redis broker is reached.
 #[derive(Debug, Clone)]
@@ -46,18 +45,6 @@ impl RedisConfig {
             response_timeout: RESPONSE_TIMEOUT,
             connect_timeout: CONNECT_TIMEOUT,
             retry_for: RETRY_FOR,
-        }
-    }
-}
-
-impl From<&BrokerSettings> for RedisConfig {
-    /// The configured server; times as by default.
-    fn from(settings: &BrokerSettings) -> Self {
-        Self {
-            url: settings.url.clone(),
-            payload_url: settings.payload_url.clone(),
-            prefix: settings.prefix.clone(),
-            ..Self::new(String::new())
         }
     }
 }

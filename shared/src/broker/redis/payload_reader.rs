@@ -11,7 +11,7 @@ use super::line::Line;
 use super::payload::{CHUNK, INDEX, MANIFEST};
 use super::refusal::Refusal;
 use super::retry::Patience;
-use crate::broker::limits::PAYLOAD_ENTRIES_PER_READ;
+use crate::broker::limits::{BLOCK_MAX, PAYLOAD_ENTRIES_PER_READ};
 use crate::broker::{BrokerError, PayloadEntry, PayloadReader};
 
 /// See [`PayloadReader`]. It remembers the last entry it saw, so that a broken connection costs nothing.
@@ -62,6 +62,7 @@ fn payload_entry(mut entry: Entry) -> Result<PayloadEntry, BrokerError> {
 #[async_trait]
 impl PayloadReader for RedisPayloadReader {
     async fn read(&mut self, block: Duration) -> Result<Vec<PayloadEntry>, BrokerError> {
+        let block = block.min(BLOCK_MAX);
         let deadline = Instant::now() + block;
         let mut patience = Patience::lasting(self.line.endpoint().retry_for.max(block));
         loop {

@@ -11,6 +11,7 @@ use super::leadership::millis;
 use super::line::Line;
 use super::refusal::Refusal;
 use super::retry::Patience;
+use crate::broker::limits::BLOCK_MAX;
 use crate::broker::{BrokerError, Delivery, StreamReader};
 
 /// The one consumer group of a stream.
@@ -249,6 +250,7 @@ impl RedisStreamReader {
 #[async_trait]
 impl StreamReader for RedisStreamReader {
     async fn read(&mut self, max: usize, block: Duration) -> Result<Vec<Delivery>, BrokerError> {
+        let block = block.min(BLOCK_MAX);
         let deadline = Instant::now() + block;
         let mut patience = Patience::lasting(self.line.endpoint().retry_for.max(block));
         loop {

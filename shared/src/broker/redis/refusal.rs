@@ -117,8 +117,15 @@ pub(super) fn judge(server: &str, limit_ms: u64, error: &RedisError) -> Refusal 
     judged.into()
 }
 
-/// The error's text, short and without the arguments that a server may quote from a command: these may be secret.
+/// The error's text, short and without what may be secret: the arguments that a server may quote from a command, and the
+/// values that the library quotes where it expected others.
 fn plain(error: &RedisError) -> String {
+    if matches!(
+        error.kind(),
+        ErrorKind::Parse | ErrorKind::UnexpectedReturnType
+    ) {
+        return error.category().to_owned();
+    }
     let text = error.to_string();
     let text = text.split(", with args").next().unwrap_or_default();
     text.chars().take(DETAIL_LEN_MAX).collect()
