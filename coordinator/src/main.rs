@@ -1,7 +1,6 @@
 //! The coordinator: job state machine, scheduler, HTTP API and reports.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Parser;
 use proofmill_coordinator::config::{Args, Config};
@@ -11,9 +10,6 @@ use proofmill_shared::broker::{RedisBroker, RedisConfig};
 use proofmill_shared::config::Environment;
 use proofmill_shared::membership::exit_on_panic;
 use proofmill_shared::telemetry::{Telemetry, TelemetryConfig, logs};
-
-/// Longest wait for spans to leave at the end.
-const TELEMETRY_SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     exit_on_panic();
@@ -39,9 +35,6 @@ fn run(args: &Args) -> Result<(), ProcessError> {
         process::run(&config, broker, spans).await
     });
     // After the actix system has ended: exporting needs a thread that nothing else blocks.
-    let report = telemetry.shutdown(TELEMETRY_SHUTDOWN_LIMIT);
-    if !report.is_complete {
-        tracing::warn!(dropped = report.dropped, "spans were left behind");
-    }
+    telemetry.close();
     outcome
 }

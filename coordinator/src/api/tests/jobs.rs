@@ -170,7 +170,7 @@ async fn an_event_stream_begins_with_the_state_and_ends_with_the_job() {
     let rest = async {
         let mut rest = String::new();
         while let Some(piece) = pieces.next().await {
-            rest.push_str(&String::from_utf8(piece.unwrap().to_vec()).unwrap());
+            rest.push_str(std::str::from_utf8(&piece.unwrap()).unwrap());
         }
         rest
     };

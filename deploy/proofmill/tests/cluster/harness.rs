@@ -136,6 +136,14 @@ impl Drop for Process {
     }
 }
 
+/// A throwaway Redis, started from a thread without a runtime.
+fn start_redis() -> TestServer {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.expect("a runtime").block_on(TestServer::start())
+}
+
 /// A Redis with the processes around it.
 pub(crate) struct Cluster {
     pub(crate) redis: TestServer,
@@ -159,7 +167,7 @@ impl Cluster {
             .expect("client");
         let folder = tempfile::tempdir().expect("a folder");
         Self {
-            redis: TestServer::start(),
+            redis: start_redis(),
             folder,
             port,
             otlp,

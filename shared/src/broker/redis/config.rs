@@ -5,6 +5,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use crate::broker::keys::DEFAULT_PREFIX;
+use crate::config::BrokerSettings;
 
 /// Longest wait for an answer, on top of what a blocking read asks for. A server that pauses for a large write or a
 /// fork answers within it; one that does not is treated as gone.
@@ -32,6 +33,18 @@ pub struct RedisConfig {
     pub connect_timeout: Duration,
     /// How long a call repeats itself while the server cannot be reached. Default 5 s.
     pub retry_for: Duration,
+}
+
+impl From<&BrokerSettings> for RedisConfig {
+    /// The configured server; times as by default.
+    fn from(settings: &BrokerSettings) -> Self {
+        Self {
+            url: settings.url.clone(),
+            payload_url: settings.payload_url.clone(),
+            prefix: settings.prefix.clone(),
+            ..Self::new(String::new())
+        }
+    }
 }
 
 impl RedisConfig {

@@ -121,7 +121,9 @@ pub(super) fn text(report: &Report) -> String {
         1 => "1 job".to_owned(),
         many => format!("{many} jobs"),
     };
-    text.push_str(&format!("{jobs} proved in {wall}
-"));
+    text.push_str(&format!(
+        "{jobs} proved in {wall}
+"
+    ));
     text
 }

@@ -1,9 +1,10 @@
 //! Restarts, freezes, and reads that are cut off.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
-
-use tokio::time::timeout;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Instant;
 
 use super::{LIMIT, LONG, SHORT, TestServer, broker, bytes, impatient, read_some, worker};
 use crate::broker::{Broker, BrokerError, CommitOutcome, LeaderToken};
@@ -138,6 +139,24 @@ async fn a_message_that_a_cut_off_read_took_is_delivered() {
     }
 }
 
+/// Runs a future until it waits for the `wait`th time, and drops it then.
+async fn until_wait<T>(wait: usize, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    let mut waited = 0;
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => {
+            waited += 1;
+            if waited < wait {
+                Poll::Pending
+            } else {
+                Poll::Ready(None)
+            }
+        }
+    })
+    .await
+}
+
 #[tokio::test]
 async fn reads_that_are_dropped_lose_nothing() {
     const MESSAGES: usize = 200;
@@ -155,6 +174,8 @@ async fn reads_that_are_dropped_lose_nothing() {
     });
     let mut seen = BTreeSet::new();
     let started = Instant::now();
+    // Dropped at its first, second, … wait, so that every step of a read is cut off at some time.
+    let mut waits = (1..=12).cycle();
     let mut dropped = 0;
     while seen.len() < MESSAGES {
         assert!(
@@ -162,9 +183,8 @@ async fn reads_that_are_dropped_lose_nothing() {
             "{} of {MESSAGES} came",
             seen.len()
         );
-        let patience =
-            Duration::from_micros(200 * (1 + started.elapsed().subsec_micros() as u64 % 20));
-        let Ok(found) = timeout(patience, reader.read(3, SHORT)).await else {
+        let wait = waits.next().unwrap();
+        let Some(found) = until_wait(wait, reader.read(3, SHORT)).await else {
             dropped += 1;
             continue;
         };

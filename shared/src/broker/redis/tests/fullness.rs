@@ -68,6 +68,10 @@ async fn full_server() -> (TestServer, Arc<RedisBroker>, JobId) {
         .await
         .unwrap();
     fill(&broker, &payload_key(job)).await;
+    // Well under what is in use: what a passing buffer frees makes no room.
+    let mut lower = redis::cmd("CONFIG");
+    lower.arg("SET").arg("maxmemory").arg("8mb");
+    broker.control.ask::<()>(&lower).await.unwrap();
     (server, broker, job)
 }
 
