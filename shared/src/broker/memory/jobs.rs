@@ -81,12 +81,12 @@ impl State {
             }
             JobIndex::Ended { retain, drop_input } => {
                 job.value.is_active = false;
-                let until = Instant::now() + retain;
-                job.until = Some(until);
+                let until = Instant::now().checked_add(retain);
+                job.until = until;
                 if drop_input {
                     self.inputs.remove(&commit.job);
                 } else if let Some(input) = self.inputs.get_mut(&commit.job) {
-                    input.until = Some(until);
+                    input.until = until;
                 }
             }
         }

@@ -28,7 +28,8 @@ impl<T> Expiring<T> {
     pub(super) fn lasting(value: T, ttl: Duration) -> Self {
         Self {
             value,
-            until: Some(Instant::now() + ttl),
+            // What no clock can tell lasts for good.
+            until: Instant::now().checked_add(ttl),
         }
     }
 

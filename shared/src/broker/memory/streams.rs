@@ -90,7 +90,7 @@ impl State {
             .payloads
             .entry(key)
             .or_insert_with(|| Expiring::for_good(Payload::default()));
-        payload.until = Some(Instant::now() + ttl);
+        payload.until = Instant::now().checked_add(ttl);
         payload.value.push(copied(entry));
     }
 

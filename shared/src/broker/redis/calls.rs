@@ -27,7 +27,8 @@ impl RedisBroker {
         min_idle: Option<Duration>,
     ) -> Result<Box<dyn StreamReader>, BrokerError> {
         let line = Line::beside(&self.control);
-        let reader = RedisStreamReader::open(line, stream, consumer, min_idle).await?;
+        let make_group = self.scripts.make_group.clone();
+        let reader = RedisStreamReader::open(line, make_group, stream, consumer, min_idle).await?;
         Ok(Box::new(reader))
     }
 }
@@ -227,9 +228,9 @@ impl Broker for RedisBroker {
     ) -> Result<Box<dyn HeartbeatLine>, BrokerError> {
         let heartbeat = RedisHeartbeat::new(
             Arc::clone(self.control.endpoint()),
-            worker.clone(),
-            self.keys.worker(worker),
-            self.keys.workers(),
+            Arc::clone(&self.scripts),
+            &self.keys,
+            worker,
         );
         Ok(Box::new(heartbeat))
     }

@@ -4,11 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{Connection, RedisError, Script, cmd, pipe};
+use redis::{Connection, RedisError, cmd};
 
 use super::endpoint::Endpoint;
 use super::leadership::millis;
 use super::refusal::{Refusal, breaks_connection};
+use super::scripts::Scripts;
+use crate::broker::keys::Keys;
 use crate::broker::{BrokerError, HeartbeatLine};
 use crate::protocol::WorkerId;
 
@@ -19,7 +21,7 @@ const STEP_LIMIT: Duration = Duration::from_secs(1);
 pub(super) struct RedisHeartbeat {
     endpoint: Arc<Endpoint>,
     connection: Option<Connection>,
-    leave: Script,
+    scripts: Arc<Scripts>,
     worker: WorkerId,
     key: String,
     index: String,
@@ -31,17 +33,17 @@ impl RedisHeartbeat {
     /// Connects at the first beat.
     pub(super) fn new(
         endpoint: Arc<Endpoint>,
-        worker: WorkerId,
-        key: String,
-        index: String,
+        scripts: Arc<Scripts>,
+        keys: &Keys,
+        worker: &WorkerId,
     ) -> Self {
         Self {
             endpoint,
             connection: None,
-            leave: Script::new(include_str!("scripts/leave.lua")),
-            worker,
-            key,
-            index,
+            scripts,
+            worker: worker.clone(),
+            key: keys.worker(worker),
+            index: keys.workers(),
             written: None,
         }
     }
@@ -82,13 +84,27 @@ impl RedisHeartbeat {
         }
     }
 
-    /// Renews the record that is there: all that a full server allows.
+    /// Writes the record, and lists the worker in case it was taken for dead.
+    fn write(&mut self, record: &[u8], ttl: u64) -> Result<(), Refusal> {
+        let scripts = Arc::clone(&self.scripts);
+        let mut beat = scripts.beat.prepare_invoke();
+        beat.key(&self.key).arg(record).arg(ttl);
+        self.ask(|connection| beat.invoke::<()>(connection))?;
+        self.written = Some(record.to_vec());
+        let mut enlist = scripts.enlist.prepare_invoke();
+        enlist.key(&self.index).arg(self.worker.as_str());
+        self.ask(|connection| enlist.invoke::<()>(connection))
+    }
+
+    /// Renews the record that is there: all that a full server before Redis 7 allows.
     fn renew(&mut self, ttl: u64) -> Result<(), BrokerError> {
         let mut renew = cmd("PEXPIRE");
         renew.arg(&self.key).arg(ttl);
-        match self.ask(|connection| renew.query::<bool>(connection))? {
-            true => Ok(()),
-            false => Err(BrokerError::OutOfMemory),
+        let was_there: bool = self.ask(|connection| renew.query(connection))?;
+        if was_there {
+            Ok(())
+        } else {
+            Err(BrokerError::OutOfMemory)
         }
     }
 }
@@ -104,18 +120,9 @@ impl fmt::Debug for RedisHeartbeat {
 impl HeartbeatLine for RedisHeartbeat {
     fn beat(&mut self, record: &[u8], ttl: Duration) -> Result<(), BrokerError> {
         let ttl = millis(ttl);
-        let mut beat = pipe();
-        beat.cmd("SET").arg(&self.key).arg(record);
-        beat.arg("PX").arg(ttl).ignore();
-        beat.cmd("SADD").arg(&self.index).arg(self.worker.as_str());
-        beat.ignore();
-        match self.ask(|connection| beat.query::<()>(connection)) {
-            Ok(()) => {
-                self.written = Some(record.to_vec());
-                Ok(())
-            }
+        match self.write(record, ttl) {
             Err(Refusal::Broker(BrokerError::OutOfMemory)) => self.renew(ttl),
-            Err(refusal) => Err(refusal.into()),
+            written => Ok(written?),
         }
     }
 
@@ -123,9 +130,9 @@ impl HeartbeatLine for RedisHeartbeat {
         let Some(written) = self.written.take() else {
             return Ok(());
         };
-        let script = self.leave.clone();
-        let key = self.key.clone();
-        self.ask(|connection| script.key(&key).arg(&written).invoke::<()>(connection))?;
-        Ok(())
+        let scripts = Arc::clone(&self.scripts);
+        let mut leave = scripts.leave.prepare_invoke();
+        leave.key(&self.key).arg(&written);
+        Ok(self.ask(|connection| leave.invoke::<()>(connection))?)
     }
 }

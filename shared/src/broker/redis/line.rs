@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use redis::FromRedisValue;
 use redis::aio::MultiplexedConnection;
-use redis::{Cmd, FromRedisValue, RedisResult};
 
 use super::ask::Ask;
 use super::endpoint::Endpoint;
@@ -60,27 +60,8 @@ impl Line {
         ask: impl Into<Ask<'a>>,
         block: Duration,
     ) -> Result<T, Refusal> {
-        let limit = self.endpoint.response_timeout.saturating_add(block);
-        let answer = self.exchange(ask.into(), limit).await?;
-        answer.map_err(|error| self.endpoint.judge(limit, &error))
-    }
-
-    /// Gives a command that makes something, which may be there already.
-    pub(super) async fn ask_unless_there(&mut self, command: &Cmd) -> Result<(), Refusal> {
-        let limit = self.endpoint.response_timeout;
-        match self.exchange(command.into(), limit).await? {
-            Ok(()) => Ok(()),
-            Err(error) if error.code() == Some("BUSYGROUP") => Ok(()),
-            Err(error) => Err(self.endpoint.judge(limit, &error)),
-        }
-    }
-
-    async fn exchange<T: FromRedisValue>(
-        &mut self,
-        ask: Ask<'_>,
-        limit: Duration,
-    ) -> Result<RedisResult<T>, Refusal> {
         self.settle();
+        let limit = self.endpoint.response_timeout.saturating_add(block);
         let connection = match &mut self.connection {
             Some(connection) => connection,
             None => self
@@ -90,12 +71,14 @@ impl Line {
         connection.set_response_timeout(limit);
         // Stands until the answer is there: a caller that is dropped meanwhile leaves it standing.
         self.is_asking = true;
-        let answer = ask.over(connection).await;
+        let answer = ask.into().over(connection).await;
         self.is_asking = false;
-        if answer.as_ref().is_err_and(breaks_connection) {
-            self.connection = None;
-            self.is_in_doubt = true;
-        }
-        Ok(answer)
+        answer.map_err(|error| {
+            if breaks_connection(&error) {
+                self.connection = None;
+                self.is_in_doubt = true;
+            }
+            self.endpoint.judge(limit, &error)
+        })
     }
 }

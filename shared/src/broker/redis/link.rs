@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use redis::FromRedisValue;
 use redis::aio::MultiplexedConnection;
@@ -31,6 +32,8 @@ struct State {
     connection: Option<MultiplexedConnection>,
     /// Counts connections, so that an error of an old one does not end a new one.
     generation: u64,
+    /// When and why connecting failed last.
+    failed: Option<(Instant, String)>,
 }
 
 impl Link {
@@ -109,11 +112,30 @@ impl Link {
     }
 
     async fn connection(&self) -> Result<(MultiplexedConnection, u64), Refusal> {
+        let asked = Instant::now();
         let mut state = self.state.lock().await;
         if let Some(connection) = &state.connection {
             return Ok((connection.clone(), state.generation));
         }
-        let connection = self.endpoint.connect(&self.io).await?;
+        // Whoever waited while another caller connected in vain does not wait as long again.
+        if let Some((at, why)) = &state.failed
+            && *at > asked
+        {
+            return Err(BrokerError::Unreachable {
+                server: self.endpoint.server.clone(),
+                detail: why.clone(),
+            }
+            .into());
+        }
+        let connection = match self.endpoint.connect(&self.io).await {
+            Ok(connection) => connection,
+            Err(refusal) => {
+                if let Refusal::Broker(BrokerError::Unreachable { detail, .. }) = &refusal {
+                    state.failed = Some((Instant::now(), detail.clone()));
+                }
+                return Err(refusal);
+            }
+        };
         state.generation += 1;
         state.connection = Some(connection.clone());
         if state.generation > 1 {

@@ -49,7 +49,7 @@ use super::keys::Keys;
 /// Broker over Redis or Valkey.
 pub struct RedisBroker {
     keys: Keys,
-    scripts: Scripts,
+    scripts: Arc<Scripts>,
     /// Small commands on the control server.
     control: Arc<Link>,
     /// Large values on the control server.
@@ -80,7 +80,7 @@ impl RedisBroker {
         let version = check::version(&control).await?;
         Ok(Arc::new(Self {
             keys,
-            scripts: Scripts::new(version.knows_script_flags()),
+            scripts: Arc::new(Scripts::new(version.knows_script_flags())),
             control,
             bulk,
             payload,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use redis::{cmd, pipe};
+use redis::{Script, cmd, pipe};
 
 use super::entry::{Entries, Entry, ReadAnswer};
 use super::leadership::millis;
@@ -38,6 +38,7 @@ const PENDING_PAGE: usize = 256;
 #[derive(Debug)]
 pub(super) struct RedisStreamReader {
     line: Line,
+    make_group: Script,
     stream: String,
     consumer: String,
     /// After what idle time deliveries of other consumers are taken over; `None` if there are no others.
@@ -58,6 +59,7 @@ impl RedisStreamReader {
     /// Opens the stream, made if it is not there.
     pub(super) async fn open(
         line: Line,
+        make_group: Script,
         stream: String,
         consumer: &str,
         min_idle: Option<Duration>,
@@ -65,6 +67,7 @@ impl RedisStreamReader {
         let now = Instant::now();
         let mut reader = Self {
             line,
+            make_group,
             stream,
             consumer: consumer.to_owned(),
             min_idle,
@@ -80,10 +83,9 @@ impl RedisStreamReader {
     }
 
     async fn make_group(&mut self) -> Result<(), Refusal> {
-        let mut create = cmd("XGROUP");
-        create.arg("CREATE").arg(&self.stream).arg(GROUP);
-        create.arg("0").arg("MKSTREAM");
-        self.line.ask_unless_there(&create).await
+        let mut make = self.make_group.prepare_invoke();
+        make.key(&self.stream).arg(GROUP);
+        self.line.ask(&make, Duration::ZERO).await
     }
 
     /// One step towards the next deliveries, which may find none.

@@ -19,6 +19,11 @@ pub(super) struct Scripts {
     pub(super) acquire_leadership: Script,
     pub(super) renew_leadership: Script,
     pub(super) put_dead_letter: Script,
+    pub(super) make_group: Script,
+    pub(super) beat: Script,
+    pub(super) enlist: Script,
+    pub(super) leave: Script,
+    pub(super) register: Script,
 }
 
 impl Scripts {
@@ -43,6 +48,11 @@ impl Scripts {
             acquire_leadership: script(include_str!("scripts/acquire_leadership.lua")),
             renew_leadership: script(include_str!("scripts/renew_leadership.lua")),
             put_dead_letter: script(include_str!("scripts/put_dead_letter.lua")),
+            make_group: script(include_str!("scripts/make_group.lua")),
+            beat: script(include_str!("scripts/beat.lua")),
+            enlist: script(include_str!("scripts/enlist.lua")),
+            leave: script(include_str!("scripts/leave.lua")),
+            register: script(include_str!("scripts/register.lua")),
         }
     }
 }

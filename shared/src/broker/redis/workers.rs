@@ -46,10 +46,10 @@ impl RedisBroker {
         record: &[u8],
     ) -> Result<(), BrokerError> {
         self.control.fits(record)?;
-        let mut set = cmd("HSET");
-        set.arg(self.keys.circuits());
-        set.arg(circuit.to_string()).arg(record);
-        Ok(self.control.ask(&set).await?)
+        let mut call = self.scripts.register.prepare_invoke();
+        call.key(self.keys.circuits());
+        call.arg(circuit.to_string()).arg(record);
+        Ok(self.control.ask(&call).await?)
     }
 
     pub(super) async fn list_circuits(&self) -> Result<Vec<Bytes>, BrokerError> {

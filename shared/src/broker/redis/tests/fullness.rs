@@ -2,12 +2,14 @@
 
 use bytes::Bytes;
 
+use super::super::heartbeat::RedisHeartbeat;
+use super::super::scripts::Scripts;
 use super::{Arc, LONG, RedisBroker, TestServer, broker, bytes, worker};
 use crate::broker::{
-    Broker, BrokerError, CommitOutcome, JobCommit, JobIndex, LeaderToken, PayloadEntry, PayloadKey,
-    ResultWrite, TokenCheck, UnitWrite,
+    Broker, BrokerError, CommitOutcome, HeartbeatLine, JobCommit, JobIndex, LeaderToken,
+    PayloadEntry, PayloadKey, ResultWrite, TokenCheck, UnitWrite,
 };
-use crate::protocol::{FencingToken, JobId, Stage, TaskKey, Unit};
+use crate::protocol::{FencingToken, JobId, Stage, TaskKey, Unit, WorkerId};
 
 const UNIT: Unit = Unit::Partition(0);
 
@@ -126,9 +128,32 @@ async fn a_full_server_takes_no_new_input_and_keeps_no_part_of_it() {
 }
 
 #[tokio::test]
-async fn a_heartbeat_renews_on_a_full_server() {
+async fn a_worker_may_join_although_the_server_is_full() {
     let (_server, broker, _) = full_server().await;
-    let mut heartbeat = broker.open_heartbeat(&worker()).await.unwrap();
+    let name = WorkerId::new("new").unwrap();
+    let mut heartbeat = broker.open_heartbeat(&name).await.unwrap();
+    tokio::task::spawn_blocking(move || heartbeat.beat(b"new", LONG).unwrap())
+        .await
+        .unwrap();
+    let workers = broker.workers().await.unwrap();
+    assert_eq!(workers, [bytes("new"), bytes("before")]);
+    let circuit = "sha256@1".parse().unwrap();
+    broker
+        .put_circuit(&circuit, bytes("circuit"))
+        .await
+        .unwrap();
+    broker.open_inbox(&name).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_heartbeat_renews_on_a_full_server_before_redis_7() {
+    let (_server, broker, _) = full_server().await;
+    let mut heartbeat = RedisHeartbeat::new(
+        Arc::clone(broker.control.endpoint()),
+        Arc::new(Scripts::new(false)),
+        &broker.keys,
+        &worker(),
+    );
     let ttl = LONG * 10;
     tokio::task::spawn_blocking(move || heartbeat.beat(b"after", ttl).unwrap())
         .await
