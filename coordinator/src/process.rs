@@ -79,10 +79,12 @@ pub async fn run(
 
 async fn until_ended(
     handle: &CoordinatorHandle,
-    mut server: Server,
+    server: Server,
     signals: &mut Signals,
 ) -> Result<(), ProcessError> {
     let stop = server.handle();
+    // A task of its own: a server that nobody polls cannot stop.
+    let mut serving = actix::spawn(server);
     let result = tokio::select! {
         name = signals.next() => {
             info!(signal = name, "coordinator stops");
@@ -92,7 +94,9 @@ async fn until_ended(
             CoordinatorEnd::Stopped => Ok(()),
             end => Err(ProcessError::Ended(end)),
         },
-        served = &mut server => served.map_err(ProcessError::Server),
+        served = &mut serving => served
+            .unwrap_or_else(|error| Err(std::io::Error::other(error)))
+            .map_err(ProcessError::Server),
     };
     // Both at once: requests under way may still be answered while the actors finish what they write.
     tokio::join!(stop.stop(true), handle.stop());

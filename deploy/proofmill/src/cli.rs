@@ -89,6 +89,9 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Runs an embedded cluster with the HTTP API until it is interrupted.
     Up(Up),
+    /// Measures, side by side with a peer.
+    #[command(subcommand)]
+    Bench(Bench),
     /// Submits a job.
     Submit(Submit),
     /// Lists jobs, newest first.
@@ -143,6 +146,24 @@ pub(crate) struct Up {
     /// How many workers.
     #[command(flatten)]
     pub(crate) size: Size,
+}
+
+/// Most runs of one measurement.
+const BENCH_RUNS_MAX: i64 = 1000;
+
+/// `bench`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// Proves `sha256` and `chain` with our CPU backend and with bellperson, in turn.
+    Prove(BenchProve),
+}
+
+/// `bench prove`.
+#[derive(Debug, Args)]
+pub(crate) struct BenchProve {
+    /// Runs of each, whose median counts; one more warms up.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=BENCH_RUNS_MAX))]
+    pub(crate) runs: u32,
 }
 
 /// `submit`.
@@ -358,6 +379,7 @@ mod tests {
             &format!("proofmill proof {id} --out proof.json"),
             "proofmill workers",
             "proofmill demo",
+            "proofmill bench prove --runs 3 --json",
             "proofmill demo a b --jobs 9 --synth-workers 2 --gpu-workers 2 --json",
             "proofmill up --listen 127.0.0.1:0",
             "proofmill circuits",
@@ -378,6 +400,7 @@ mod tests {
             "proofmill",
             "proofmill fly",
             "proofmill demo --jobs 0",
+            "proofmill bench",
             "proofmill up --listen here",
             "proofmill submit",
             "proofmill submit sha256",

@@ -4,6 +4,8 @@ use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use proofmill_gpu_worker::device::{DeviceError, DeviceProofError};
+use proofmill_gpu_worker::proving_key::LoadError;
 use proofmill_shared::config::ConfigError;
 use proofmill_shared::groth16::{KeyError, SetupError, StoreError};
 use proofmill_synth_worker::circuit::CircuitError;
@@ -69,6 +71,15 @@ pub(crate) enum CliError {
     /// No key can be made for a circuit.
     #[error(transparent)]
     Setup(#[from] SetupError),
+    /// The device cannot be used.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A circuit cannot be brought onto the device.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The device did not prove.
+    #[error(transparent)]
+    Prove(#[from] DeviceProofError),
     /// The embedded cluster did not prove.
     #[error(transparent)]
     Demo(#[from] DemoError),
@@ -114,6 +125,9 @@ impl CliError {
             | Self::Store(_)
             | Self::Key { .. }
             | Self::Setup(_)
+            | Self::Device(_)
+            | Self::Load(_)
+            | Self::Prove(_)
             | Self::Verification(_)
             | Self::Runtime(_)
             | Self::Output(_) => Exit::Failed,
@@ -136,6 +150,9 @@ impl CliError {
             Self::Store(_) => "bad-store",
             Self::Key { .. } => "bad-params",
             Self::Setup(_) => "bad-circuit",
+            Self::Device(_) => "bad-device",
+            Self::Load(_) => "not-loaded",
+            Self::Prove(_) => "not-proved",
             Self::Verification(error) => error.code(),
             Self::Demo(error) => error.code(),
             Self::Runtime(_) => "no-runtime",

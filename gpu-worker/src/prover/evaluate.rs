@@ -27,13 +27,13 @@ pub(super) fn evaluate<'a, B: Backend>(
     circuit: &B::Circuit,
     assignment: &'a Assignment,
 ) -> Result<ConstraintEvaluations<'a, B>, ProveError> {
+    if assignment.input.first() != Some(&Scalar::ONE) {
+        return Err(ProveError::LeadingOne);
+    }
     circuit
         .shape()
         .check_assignment(assignment)
         .map_err(ProveError::Assignment)?;
-    if assignment.input.first() != Some(&Scalar::ONE) {
-        return Err(ProveError::LeadingOne);
-    }
     let witness = backend.upload(circuit, assignment)?;
     let values = backend.evaluate(circuit, &witness)?;
     Ok(ConstraintEvaluations { witness, values })

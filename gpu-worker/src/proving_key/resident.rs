@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use proofmill_shared::groth16::{PreparedVerifyingKey, Store};
+use proofmill_shared::groth16::{PreparedVerifyingKey, Store, StoreError};
 use proofmill_shared::protocol::Digest;
 
 use super::LoadError;
@@ -143,6 +143,10 @@ impl<B: Backend> ResidentCircuits<B> {
             });
         }
         let key = self.store.open_key(*digest)?;
+        key.fits(&shape).map_err(|source| StoreError::Key {
+            path: self.store.key_path(*digest),
+            source,
+        })?;
         self.make_room(bytes);
         let verifying_key = key.vk.prepare();
         let verifying_key_digest = key.vk.digest();

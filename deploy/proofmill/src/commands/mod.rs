@@ -1,5 +1,6 @@
 //! One command a file; this one only sends each to its own.
 
+mod bench;
 mod cancel;
 mod circuits;
 pub(crate) mod demo;
@@ -31,6 +32,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<Exit, CliError> {
     match cli.command {
         // On this machine.
         Command::Demo(args) => demo::run(&args, output),
+        Command::Bench(command) => bench::run(&command, output),
         Command::Up(args) => up::run(&args, output),
         Command::Verify(args) => verify::run(&args, output),
         Command::Params(command) => params::run(&command, output),

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Up, output: &Output) -> Result<Exit, CliError> {
             input_bytes_max: INPUT_BYTES_MAX_DEFAULT.as_usize(),
             clock: cluster.clock(),
         };
-        let (mut server, address) = match serve(cluster.coordinator(), api) {
+        let (server, address) = match serve(cluster.coordinator(), api) {
             Ok(served) => served,
             Err(error) => {
                 cluster.stop().await;
@@ -39,12 +39,16 @@ pub(crate) fn run(args: &Up, output: &Output) -> Result<Exit, CliError> {
             "listening on http://{address}\ntry: proofmill params generate sha256 && proofmill submit sha256 README.md --wait"
         ));
         let stop = server.handle();
+        // A task of its own: a server that nobody polls cannot stop.
+        let mut serving = actix::spawn(server);
         let served = tokio::select! {
             name = signals.next() => {
                 output.note(&format!("{name}: draining"));
                 Ok(())
             }
-            served = &mut server => served.map_err(DemoError::from),
+            served = &mut serving => served
+                .unwrap_or_else(|error| Err(std::io::Error::other(error)))
+                .map_err(DemoError::from),
         };
         stop.stop(true).await;
         cluster.stop().await;

@@ -17,7 +17,7 @@ const EXPECTED: [(&str, &str); 12] = [
     ("gpu.prove", "gpu-worker"),
     ("gpu.msm.h", "gpu-worker"),
     ("proof.verify", "gpu-worker"),
-    ("job.finish", "synth-worker"),
+    ("job.finish", "coordinator"),
     ("job", "coordinator"),
 ];
 

@@ -155,7 +155,7 @@ impl Telemetry {
         &self.counts
     }
 
-    /// Shuts down within [`CLOSE_LIMIT`] and logs what was lost: the end of every process, from plain `main`.
+    /// Shuts down within five seconds and logs what was lost: the end of every process, from plain `main`.
     pub fn close(self) {
         let report = self.shutdown(CLOSE_LIMIT);
         if report.dropped > 0 || !report.is_complete {
