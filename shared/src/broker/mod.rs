@@ -1,8 +1,8 @@
 //! What stands between the processes: job records, inboxes, events, payloads, heartbeats.
 //!
 //! *Layout*: `error` (causes), `records` (what is stored), `streams` (reading), `keys` (every Redis key name, in one
-//! table), `redis/` and `memory/` (the backends), `conformance` (one suite that both pass), `server` (a throwaway
-//! `redis-server` for tests).
+//! table), `limits` and `fingerprint` (what both backends keep to), `redis/` and `memory/` (the backends), `conformance`
+//! (one suite that both pass), `server` (a throwaway `redis-server` for tests).
 //!
 //! A [`Broker`] holds bytes: it knows keys, versions and tokens, and nothing of circuits or of the job state machine.
 //!
