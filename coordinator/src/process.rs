@@ -1,12 +1,9 @@
 //! The coordinator process: broker, clock, actors and API, from start to an orderly stop.
 
-use std::time::Duration;
-
 use actix_web::dev::Server;
 use proofmill_shared::broker::{BrokerHandle, ServerReport};
+use proofmill_shared::membership::{Signals, keep_clock};
 use proofmill_shared::telemetry::{ClusterClock, SpanSink};
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{MissedTickBehavior, interval};
 use tracing::{info, warn};
 
 use crate::actors::{Coordinator, CoordinatorEnd, CoordinatorOptions};
@@ -14,9 +11,6 @@ use crate::api::{ApiConfig, serve};
 use crate::config::Config;
 use crate::error::ProcessError;
 use crate::handle::CoordinatorHandle;
-
-/// Pause between two measurements of the cluster's clock: a quartz drifts about a millisecond in it.
-const CLOCK_REFRESH: Duration = Duration::from_secs(30);
 
 /// Share of the payload server's memory that assignments may fill unless configured, in percent: the rest is for
 /// records, streams and the server's own overhead.
@@ -71,9 +65,9 @@ pub async fn run(
         }
     };
     info!(%address, id = %settings.id, "coordinator listens");
-    let refresher = actix::spawn(refresh(clock, broker));
+    let keeper = actix::spawn(keep_clock(clock, broker));
     let result = until_ended(&handle, server, &mut signals).await;
-    refresher.abort();
+    keeper.abort();
     result
 }
 
@@ -123,37 +117,4 @@ async fn payload_budget(
         );
     }
     Ok(budget)
-}
-
-async fn refresh(clock: ClusterClock, broker: BrokerHandle) {
-    let mut due = interval(CLOCK_REFRESH);
-    due.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        due.tick().await;
-        if let Err(error) = clock.refresh(&*broker).await {
-            warn!(%error, "cluster clock was not measured, it runs on by itself");
-        }
-    }
-}
-
-/// The signals that ask the process to stop.
-struct Signals {
-    terminate: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
-    }
 }
