@@ -12,6 +12,7 @@ use proofmill_coordinator::api::{
 use proofmill_coordinator::view::Priority;
 use proofmill_shared::protocol::{CircuitId, JobId};
 
+use crate::commands::BenchCluster;
 use crate::embedded::Size;
 
 /// A distributed Groth16 proving cluster.
@@ -156,6 +157,8 @@ const BENCH_RUNS_MAX: i64 = 1000;
 pub(crate) enum Bench {
     /// Proves `sha256` and `chain` with our CPU backend and with bellperson, in turn.
     Prove(BenchProve),
+    /// Proves jobs through an embedded cluster and in a loop, in turn.
+    Cluster(BenchCluster),
 }
 
 /// `bench prove`.

@@ -12,7 +12,7 @@ use proofmill_synth_worker::circuit::CircuitError;
 
 use crate::client::ClientError;
 use crate::commands::VerificationError;
-use crate::commands::demo::DemoError;
+use crate::embedded::EmbeddedError;
 use crate::exit::Exit;
 
 /// Why a command failed.
@@ -82,7 +82,7 @@ pub(crate) enum CliError {
     Prove(#[from] DeviceProofError),
     /// The embedded cluster did not prove.
     #[error(transparent)]
-    Demo(#[from] DemoError),
+    Demo(#[from] EmbeddedError),
     /// A proof is not what it claims to be.
     #[error(transparent)]
     Verification(#[from] VerificationError),

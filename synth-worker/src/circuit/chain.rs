@@ -13,7 +13,7 @@ use proofmill_shared::protocol::CircuitId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::program::expect_proofs;
+use super::program::{expect_proofs, parse_json};
 use super::scalar_text::scalar_from_text;
 use super::{CircuitError, CircuitProgram, PARTITIONS_MAX};
 
@@ -158,8 +158,7 @@ impl CircuitProgram for Chain {
                 limit: INPUT_BYTES_MAX,
             });
         }
-        let raw: RawInput = serde_json::from_slice(raw)
-            .map_err(|error| CircuitError::malformed_json(&error, INPUT_FORMAT))?;
+        let raw: RawInput = parse_json(raw, INPUT_FORMAT)?;
         let partitions = self.partitions_of(&raw)? as usize;
         let start = read_start(&raw.start)?;
         let ends = std::iter::successors(Some(start), |start| Some(self.walk(*start)));

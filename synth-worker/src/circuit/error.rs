@@ -85,7 +85,7 @@ impl CircuitError {
 
     /// An input that is not the JSON the circuit takes. Says where, and nothing of what stands there: it may be secret.
     #[must_use]
-    pub fn malformed_json(error: &serde_json::Error, expected: &str) -> Self {
+    pub(super) fn malformed_json(error: &serde_json::Error, expected: &str) -> Self {
         let (line, column) = (error.line(), error.column());
         let fault = match error.classify() {
             serde_json::error::Category::Data => "a value that does not belong there",

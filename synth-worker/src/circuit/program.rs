@@ -3,6 +3,7 @@
 use bellperson::Circuit;
 use proofmill_shared::groth16::Scalar;
 use proofmill_shared::protocol::CircuitId;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::CircuitError;
@@ -79,6 +80,14 @@ pub trait CircuitProgram: Send + Sync + 'static {
         }
         Ok(json!({ "partitions": proofs.len() }))
     }
+}
+
+/// Reads an input that is JSON; `expected` says in a few words what it should be.
+///
+/// # Errors
+/// [`CircuitError::MalformedInput`] that says where, and nothing of what stands there: it may be secret.
+pub fn parse_json<T: DeserializeOwned>(raw: &[u8], expected: &str) -> Result<T, CircuitError> {
+    serde_json::from_slice(raw).map_err(|error| CircuitError::malformed_json(&error, expected))
 }
 
 /// Checks the number of proofs.

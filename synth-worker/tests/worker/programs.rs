@@ -6,7 +6,7 @@ use std::time::Duration;
 use bellperson::{Circuit, ConstraintSystem, SynthesisError};
 use proofmill_shared::groth16::Scalar;
 use proofmill_shared::protocol::CircuitId;
-use proofmill_synth_worker::circuit::{CircuitError, CircuitProgram, CircuitRegistry};
+use proofmill_synth_worker::circuit::{CircuitError, CircuitProgram, CircuitRegistry, parse_json};
 use rayon::prelude::*;
 
 /// Input on which the witness breaks constraint 1.
@@ -72,8 +72,7 @@ impl CircuitProgram for Moody {
     }
 
     fn parse(&self, raw: &[u8]) -> Result<u64, CircuitError> {
-        serde_json::from_slice(raw)
-            .map_err(|error| CircuitError::malformed_json(&error, "a number"))
+        parse_json(raw, "a number")
     }
 
     fn partition_count(&self, _: &u64) -> u32 {

@@ -3,7 +3,7 @@
 mod bench;
 mod cancel;
 mod circuits;
-pub(crate) mod demo;
+mod demo;
 mod job;
 mod jobs;
 mod params;
@@ -18,6 +18,7 @@ mod workers;
 
 use std::future::Future;
 
+pub(crate) use bench::BenchCluster;
 pub(crate) use verify::VerificationError;
 
 use crate::cli::{Cli, Command};

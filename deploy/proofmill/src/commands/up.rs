@@ -6,9 +6,8 @@ use proofmill_shared::membership::Signals;
 use proofmill_shared::telemetry::{Telemetry, TelemetryConfig};
 use proofmill_synth_worker::circuit::CircuitRegistry;
 
-use super::demo::DemoError;
 use crate::cli::Up;
-use crate::embedded::EmbeddedCluster;
+use crate::embedded::{EmbeddedCluster, EmbeddedError};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::Output;
@@ -17,8 +16,8 @@ use crate::store;
 /// Runs until the process is told to end.
 pub(crate) fn run(args: &Up, output: &Output) -> Result<Exit, CliError> {
     let store = store::open()?;
-    let telemetry =
-        Telemetry::start(TelemetryConfig::from_env("proofmill", "up")).map_err(DemoError::from)?;
+    let telemetry = Telemetry::start(TelemetryConfig::from_env("proofmill", "up"))
+        .map_err(EmbeddedError::from)?;
     let outcome = actix::System::new().block_on(async {
         let mut signals = Signals::listen()?;
         let cluster = EmbeddedCluster::start(args.size, &store, CircuitRegistry::builtin(), &telemetry).await?;
@@ -32,7 +31,7 @@ pub(crate) fn run(args: &Up, output: &Output) -> Result<Exit, CliError> {
             Ok(served) => served,
             Err(error) => {
                 cluster.stop().await;
-                return Err(DemoError::from(error));
+                return Err(EmbeddedError::from(error));
             }
         };
         output.note(&format!(
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &Up, output: &Output) -> Result<Exit, CliError> {
             }
             served = &mut serving => served
                 .unwrap_or_else(|error| Err(std::io::Error::other(error)))
-                .map_err(DemoError::from),
+                .map_err(EmbeddedError::from),
         };
         stop.stop(true).await;
         cluster.stop().await;

@@ -20,7 +20,7 @@ const POLL: Duration = Duration::from_millis(25);
 
 /// Jobs a scenario submits: few in the smoke tier, many in the full one.
 pub(crate) fn tier(smoke: usize, full: usize) -> usize {
-    if std::env::vars().any(|(key, value)| key == "PROOFMILL_TIER" && value == "full") {
+    if std::env::vars().any(|(key, value)| key == "TEST_TIER" && value == "full") {
         full
     } else {
         smoke

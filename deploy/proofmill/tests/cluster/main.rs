@@ -7,7 +7,7 @@
 //! | `a_killed_coordinator_finds_its_jobs_again` | state is rebuilt from Redis, results that arrived meanwhile are found |
 //! | `terminated_processes_leave_in_peace` | SIGTERM hands work back, flushes, and exits 0 |
 //!
-//! Build the binaries first: `cargo build --release --workspace`. The tier `full` (`PROOFMILL_TIER=full`) runs the same
+//! Build the binaries first: `cargo build --release --workspace`. The tier `full` (`TEST_TIER=full`) runs the same
 //! scenarios with more jobs.
 
 mod a_killed_coordinator_finds_its_jobs_again;

@@ -12,8 +12,8 @@ use proofmill_synth_worker::circuit::RegisteredCircuit;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{DemoError, Outcome};
 use crate::commands::verify::verify_all;
+use crate::embedded::{EmbeddedError, Outcome};
 use crate::error::CliError;
 use crate::output::{duration, terminal_width};
 use crate::store;
@@ -77,7 +77,7 @@ fn check(
     let proven = output["sha256"].as_str().unwrap_or_default().to_owned();
     if proven != found {
         let name = outcome.input.name.clone();
-        return Err(DemoError::OtherDigest {
+        return Err(EmbeddedError::OtherDigest {
             name,
             proven,
             found,

@@ -1,19 +1,42 @@
-//! Why a demo fails.
+//! Why an embedded cluster does not start or prove.
 
 use proofmill_coordinator::handle::CoordinatorError;
 use proofmill_coordinator::view::JobState;
+use proofmill_gpu_worker::worker::GpuWorkerError;
+use proofmill_shared::broker::BrokerError;
 use proofmill_shared::protocol::{IdError, JobId};
 use proofmill_shared::telemetry::TelemetryError;
+use proofmill_synth_worker::worker::SynthWorkerError;
 
-use crate::embedded::EmbeddedError;
+use super::READY_LIMIT;
 use crate::exit::Exit;
+
+/// Why an embedded cluster does not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StartError {
+    /// The broker cannot be used.
+    #[error(transparent)]
+    Broker(#[from] BrokerError),
+    /// A worker's name is not legal.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// A synth worker does not start.
+    #[error("synth worker does not start")]
+    Synth(#[from] SynthWorkerError),
+    /// A GPU worker does not start.
+    #[error("GPU worker does not start")]
+    Gpu(#[from] GpuWorkerError),
+    /// The coordinator does not come up.
+    #[error("coordinator took no jobs within {} s", READY_LIMIT.as_secs())]
+    NotReady,
+}
 
 /// Why the embedded cluster did not prove.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum DemoError {
+pub(crate) enum EmbeddedError {
     /// It does not start.
     #[error(transparent)]
-    Cluster(#[from] EmbeddedError),
+    Cluster(#[from] StartError),
     /// Its coordinator refuses.
     #[error(transparent)]
     Coordinator(#[from] CoordinatorError),
@@ -53,7 +76,7 @@ pub(crate) enum DemoError {
     System(#[from] std::io::Error),
 }
 
-impl DemoError {
+impl EmbeddedError {
     /// The exit code it means.
     pub(crate) const fn exit(&self) -> Exit {
         match self {

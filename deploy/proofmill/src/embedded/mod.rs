@@ -1,17 +1,25 @@
 //! The embedded cluster: every actor of a real one in one process, over the in-memory broker.
+//!
+//! *Layout*: `jobs` (submits inputs and waits for their proofs), `error` (why it does not start or prove).
+
+mod error;
+mod jobs;
 
 use std::time::Duration;
 
 use proofmill_coordinator::actors::{Coordinator, CoordinatorOptions};
 use proofmill_coordinator::handle::CoordinatorHandle;
-use proofmill_gpu_worker::worker::{GpuWorker, GpuWorkerError, GpuWorkerOptions};
-use proofmill_shared::broker::{BrokerError, BrokerHandle, MemoryBroker, MemoryConfig};
+use proofmill_gpu_worker::worker::{GpuWorker, GpuWorkerOptions};
+use proofmill_shared::broker::{BrokerHandle, MemoryBroker, MemoryConfig};
 use proofmill_shared::config::INPUT_BYTES_MAX_DEFAULT;
 use proofmill_shared::groth16::Store;
-use proofmill_shared::protocol::{IdError, WorkerId};
+use proofmill_shared::protocol::WorkerId;
 use proofmill_shared::telemetry::{ClusterClock, Telemetry};
 use proofmill_synth_worker::circuit::CircuitRegistry;
-use proofmill_synth_worker::worker::{SynthWorker, SynthWorkerError, SynthWorkerOptions};
+use proofmill_synth_worker::worker::{SynthWorker, SynthWorkerOptions};
+
+pub(crate) use self::error::{EmbeddedError, StartError};
+pub(crate) use self::jobs::{Input, Outcome, prove_all};
 
 /// Longest wait for a worker to finish what it holds when the cluster stops.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
@@ -21,26 +29,6 @@ const READY_LIMIT: Duration = Duration::from_secs(10);
 
 /// Time between two looks whether it does.
 const READY_POLL: Duration = Duration::from_millis(5);
-
-/// Why an embedded cluster does not start.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum EmbeddedError {
-    /// The broker cannot be used.
-    #[error(transparent)]
-    Broker(#[from] BrokerError),
-    /// A worker's name is not legal.
-    #[error(transparent)]
-    Id(#[from] IdError),
-    /// A synth worker does not start.
-    #[error("synth worker does not start")]
-    Synth(#[from] SynthWorkerError),
-    /// A GPU worker does not start.
-    #[error("GPU worker does not start")]
-    Gpu(#[from] GpuWorkerError),
-    /// The coordinator does not come up.
-    #[error("coordinator took no jobs within {} s", READY_LIMIT.as_secs())]
-    NotReady,
-}
 
 /// How many of what.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -68,7 +56,7 @@ impl EmbeddedCluster {
         store: &Store,
         registry: CircuitRegistry,
         telemetry: &Telemetry,
-    ) -> Result<Self, EmbeddedError> {
+    ) -> Result<Self, StartError> {
         let broker: BrokerHandle = MemoryBroker::start(MemoryConfig::default());
         let clock = ClusterClock::measure(&*broker).await?;
         let coordinator = Coordinator::start(CoordinatorOptions {
@@ -123,7 +111,7 @@ impl EmbeddedCluster {
         self.clock.clone()
     }
 
-    async fn ready(&self) -> Result<(), EmbeddedError> {
+    async fn ready(&self) -> Result<(), StartError> {
         let ready = async {
             while !self.coordinator.is_ready() {
                 tokio::time::sleep(READY_POLL).await;
@@ -131,7 +119,7 @@ impl EmbeddedCluster {
         };
         tokio::time::timeout(READY_LIMIT, ready)
             .await
-            .map_err(|_| EmbeddedError::NotReady)
+            .map_err(|_| StartError::NotReady)
     }
 
     /// Drains the workers, then stops the coordinator.
