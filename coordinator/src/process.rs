@@ -29,9 +29,9 @@ pub async fn run(
 ) -> Result<(), ProcessError> {
     let report = broker.check().await?;
     info!(server = %report.server, broker = %broker.describe(), "broker checked");
-    if !report.is_loopback {
+    if report.is_exposed() {
         warn!(
-            "broker is on another machine and inputs travel to it in the clear: use a private network"
+            "broker is on another machine and inputs travel to it in the clear: set broker.cluster_key in every process"
         );
     }
     let clock = ClusterClock::measure(&*broker).await?;

@@ -63,9 +63,9 @@ pub async fn run(
 ) -> Result<(), ProcessError> {
     let mut signals = Signals::listen().map_err(ProcessError::Signals)?;
     let report = broker.check().await.map_err(SynthWorkerError::from)?;
-    if !report.is_loopback {
+    if report.is_exposed() {
         warn!(
-            "broker is on another machine and witnesses travel to it in the clear: use a private network"
+            "broker is on another machine and witnesses travel to it in the clear: set broker.cluster_key in every process"
         );
     }
     let clock = ClusterClock::measure(&*broker)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::error::CodecError;
-use crate::broker::{BrokerError, Retryability};
+use crate::broker::{BrokerError, Retryability, SealError};
 use crate::protocol::{FailureKind, TaskFailure};
 
 /// Why an assignment was not shipped.
@@ -93,6 +93,7 @@ impl FetchError {
             Self::ManifestMissing { .. } => (FailureKind::BadPayload, "payload-incomplete"),
             Self::Payload(error) => payload_kind(error),
             Self::OtherManifest => (FailureKind::BadPayload, "payload-damaged"),
+            Self::Broker(BrokerError::Sealed(error)) => sealed_kind(*error),
             Self::Broker(error) => (broker_kind(error), "broker-failed"),
             Self::Cancelled => (FailureKind::Infrastructure, "taken-back"),
             Self::DecoderDied => (FailureKind::Attempt, "decoder-died"),
@@ -106,6 +107,19 @@ const fn broker_kind(error: &BrokerError) -> FailureKind {
     match error.retryability() {
         Retryability::Transient => FailureKind::Infrastructure,
         Retryability::Fatal => FailureKind::Attempt,
+    }
+}
+
+/// What a payload that does not open says of it.
+const fn sealed_kind(error: SealError) -> (FailureKind, &'static str) {
+    match error {
+        SealError::NotOpened | SealError::NotSealed => {
+            (FailureKind::BadPayload, "payload-not-opened")
+        }
+        // Another worker, with the cluster key, can read it.
+        SealError::BadKey | SealError::NoKey | SealError::NoRandom | SealError::JobKeyGone => {
+            (FailureKind::Infrastructure, "payload-sealed")
+        }
     }
 }
 

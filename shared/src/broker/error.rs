@@ -1,5 +1,7 @@
 //! Causes for which a broker call fails.
 
+use super::seal::SealError;
+
 /// Whether trying again may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retryability {
@@ -51,6 +53,9 @@ pub enum BrokerError {
         /// The limit.
         limit: usize,
     },
+    /// What is sealed cannot be opened, or cannot be sealed.
+    #[error(transparent)]
+    Sealed(#[from] SealError),
     /// The server answered something this version does not understand.
     #[error("broker answered unexpectedly: {detail}")]
     Unexpected {
@@ -70,6 +75,7 @@ impl BrokerError {
             Self::Unsuitable { .. }
             | Self::Config { .. }
             | Self::EntryTooLarge { .. }
+            | Self::Sealed(_)
             | Self::Unexpected { .. } => Retryability::Fatal,
         }
     }

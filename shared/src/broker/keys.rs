@@ -14,6 +14,7 @@
 //! | `workers` | set: ids of workers, dead ones among them |
 //! | `circuits` | hash: records of circuit programs by id |
 //! | `{leader}`, `{leader}-token` | hash with expiry: who leads; counter: the last token granted |
+//! | `sealing` | string: fingerprint of the cluster key, where there is one |
 //! | `epoch` | string: the instant from which timelines count |
 //! | `idempotency:{<digest of the key>}` | string with expiry: the job and request it is bound to |
 //! | `jobs:active`, `jobs:recent` | sorted sets of job ids, all of score 0: ids sort by creation |
@@ -160,6 +161,12 @@ impl Keys {
     #[must_use]
     pub fn leader_token(&self) -> String {
         self.global("{leader}-token")
+    }
+
+    /// The fingerprint of the cluster key.
+    #[must_use]
+    pub fn sealing(&self) -> String {
+        self.global("sealing")
     }
 
     /// The instant from which timelines count.

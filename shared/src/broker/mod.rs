@@ -1,7 +1,7 @@
 //! What stands between the processes: job records, inboxes, events, payloads, heartbeats.
 //!
 //! *Layout*: `error` (causes), `records` (what is stored), `streams` (reading), `keys` (every Redis key name, in one
-//! table), `limits` and `fingerprint` (what both backends keep to), `redis/` and `memory/` (the backends), `conformance`
+//! table), `limits` and `fingerprint` (what both backends keep to), `seal` (encryption under the cluster key), `redis/` and `memory/` (the backends), `conformance`
 //! (one suite that both pass), `server` (a throwaway `redis-server` for tests).
 //!
 //! A [`Broker`] holds bytes: it knows keys, versions and tokens, and nothing of circuits or of the job state machine.
@@ -20,6 +20,7 @@ mod limits;
 mod memory;
 mod records;
 mod redis;
+mod seal;
 #[cfg(any(test, feature = "testing"))]
 pub mod server;
 mod streams;
@@ -38,6 +39,7 @@ pub use self::records::{
     ResultWrite, ServerReport, StoredJob, TokenCheck, UnitMarks, UnitWrite,
 };
 pub use self::redis::{RedisBroker, RedisConfig};
+pub use self::seal::{ClusterKey, SealError};
 pub use self::streams::{Delivery, HeartbeatLine, PayloadEntry, PayloadReader, StreamReader};
 use crate::protocol::{CircuitId, JobId, TaskKey, Unit, UnixMicros, WorkerId};
 

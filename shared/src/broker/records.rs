@@ -174,4 +174,14 @@ pub struct ServerReport {
     pub limit_bytes: Option<u64>,
     /// True if the server is reached over loopback or within the process.
     pub is_loopback: bool,
+    /// True if inputs and payload are sealed under a cluster key.
+    pub is_sealed: bool,
+}
+
+impl ServerReport {
+    /// True if whoever listens on the network reads inputs and witnesses.
+    #[must_use]
+    pub const fn is_exposed(&self) -> bool {
+        !self.is_loopback && !self.is_sealed
+    }
 }

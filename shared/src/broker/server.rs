@@ -96,6 +96,27 @@ impl TestServer {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
+    /// All bytes of the files it wrote: its append-only file, if it has one.
+    ///
+    /// # Panics
+    /// If they cannot be read.
+    #[must_use]
+    pub fn written(&self) -> Vec<u8> {
+        let mut written = Vec::new();
+        let mut folders = vec![self.folder.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("the server's folder is there") {
+                let path = entry.expect("the server's folder can be read").path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    written.extend(fs::read(path).expect("the server's files can be read"));
+                }
+            }
+        }
+        written
+    }
+
     /// Ends it at once, as a crash does.
     pub fn kill(&mut self) {
         // Fails only if it has ended already.

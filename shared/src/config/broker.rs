@@ -1,10 +1,13 @@
 //! Section `[broker]`: how every process reaches Redis.
 
+use std::sync::Arc;
+
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
 use super::raw::read;
 use super::{ConfigError, RawConfig, Scalar};
+use crate::broker::ClusterKey;
 
 /// Where Redis is sought unless configured: its own default, on this machine.
 pub const URL_DEFAULT: &str = "redis://127.0.0.1:6379";
@@ -21,6 +24,8 @@ pub(super) struct BrokerSection {
     url: Option<Scalar>,
     payload_url: Option<Scalar>,
     prefix: Option<Scalar>,
+    cluster_key: Option<Scalar>,
+    cluster_key_file: Option<Scalar>,
 }
 
 /// How the broker is reached.
@@ -34,6 +39,10 @@ pub struct BrokerSettings {
     /// `broker.prefix`: start of all key names, 1 to [`PREFIX_LEN_MAX`] of `a-z A-Z 0-9 . _ -`. Default
     /// [`PREFIX_DEFAULT`].
     pub prefix: String,
+    /// `broker.cluster_key` (64 hexadecimal digits) or `broker.cluster_key_file` (a file that holds them): seals inputs and
+    /// assignments, so that neither the network nor whoever reads Redis sees a witness. The same in every process.
+    /// Default: none, which suits a Redis on this machine only.
+    pub cluster_key: Option<Arc<ClusterKey>>,
 }
 
 impl BrokerSettings {
@@ -54,6 +63,7 @@ impl BrokerSettings {
             url: url.into(),
             payload_url: payload_url.map(Into::into),
             prefix,
+            cluster_key: cluster_key(raw)?,
         };
         check_url(raw, "broker.url", &settings.url)?;
         if let Some(url) = &settings.payload_url {
@@ -61,6 +71,27 @@ impl BrokerSettings {
         }
         Ok(settings)
     }
+}
+
+fn cluster_key(raw: &RawConfig) -> Result<Option<Arc<ClusterKey>>, ConfigError> {
+    let text: Option<String> = read!(raw.broker.cluster_key)?;
+    let file: Option<String> = read!(raw.broker.cluster_key_file)?;
+    let (option, text) = match (text, file) {
+        (None, None) => return Ok(None),
+        (Some(text), None) => ("broker.cluster_key", text.into()),
+        (None, Some(file)) => {
+            let option = "broker.cluster_key_file";
+            let text = std::fs::read_to_string(&file)
+                .map_err(|error| raw.refuse(option, format!("{file} cannot be read: {error}")))?;
+            (option, SecretString::from(text))
+        }
+        (Some(_), Some(_)) => {
+            let reason = "broker.cluster_key_file is set as well: keep one of the two".to_owned();
+            return Err(raw.refuse("broker.cluster_key", reason));
+        }
+    };
+    let key = ClusterKey::from_hex(&text).map_err(|error| raw.refuse(option, error.to_string()))?;
+    Ok(Some(Arc::new(key)))
 }
 
 /// The scheme alone is checked here: the rest is the client library's business, and it says what is wrong.

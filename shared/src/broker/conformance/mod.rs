@@ -94,6 +94,25 @@ mod memory {
     suite!(open());
 }
 
+mod sealed_redis {
+    use std::sync::Arc;
+
+    use crate::broker::server::TestServer;
+    use crate::broker::{BrokerHandle, ClusterKey, RedisBroker, RedisConfig};
+
+    async fn open() -> (BrokerHandle, TestServer) {
+        let server = TestServer::start().await;
+        let key = ClusterKey::from_hex(&"5e".repeat(32).into()).unwrap();
+        let config = RedisConfig {
+            cluster_key: Some(Arc::new(key)),
+            ..RedisConfig::new(server.url())
+        };
+        (RedisBroker::connect(config).await.unwrap(), server)
+    }
+
+    suite!(open());
+}
+
 mod redis {
     use crate::broker::server::TestServer;
     use crate::broker::{BrokerHandle, RedisBroker, RedisConfig};

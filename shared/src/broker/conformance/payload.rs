@@ -5,8 +5,15 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use super::given::{LIMIT, LONG, SHORT, bytes, payload_key, wait_until};
-use crate::broker::{BrokerError, BrokerHandle, PayloadEntry, PayloadReader};
+use crate::broker::{BrokerError, BrokerHandle, PayloadEntry, PayloadKey, PayloadReader};
 use crate::protocol::JobId;
+
+/// An assignment of a job whose input is there.
+async fn payload_of_new_input(broker: &BrokerHandle) -> PayloadKey {
+    let job = JobId::generate();
+    broker.put_input(job, bytes("input"), LONG).await.unwrap();
+    payload_key(job)
+}
 
 fn chunk(index: u32, length: usize) -> PayloadEntry {
     let fill = u8::try_from(index % 251).unwrap();
@@ -31,7 +38,7 @@ async fn read_entries(reader: &mut dyn PayloadReader, count: usize) -> Vec<Paylo
 }
 
 pub(super) async fn payload_reads_back_in_order_and_can_be_read_twice(broker: BrokerHandle) {
-    let key = payload_key(JobId::generate());
+    let key = payload_of_new_input(&broker).await;
     let mut entries: Vec<_> = (0..11).map(|index| chunk(index, 100_000)).collect();
     entries.push(chunk(11, broker.max_entry_bytes()));
     entries.push(PayloadEntry::Manifest(bytes("manifest")));
@@ -53,7 +60,7 @@ pub(super) async fn payload_reads_back_in_order_and_can_be_read_twice(broker: Br
 }
 
 pub(super) async fn a_payload_reader_wakes(broker: BrokerHandle) {
-    let key = payload_key(JobId::generate());
+    let key = payload_of_new_input(&broker).await;
     let mut reader = broker.open_payload(&key).await.unwrap();
     let waiting = tokio::spawn(async move {
         let started = Instant::now();
@@ -73,7 +80,7 @@ pub(super) async fn a_payload_reader_wakes(broker: BrokerHandle) {
 
 pub(super) async fn dropped_payload_is_gone_and_frees_its_bytes(broker: BrokerHandle) {
     const BYTES: u64 = 8 << 20;
-    let key = payload_key(JobId::generate());
+    let key = payload_of_new_input(&broker).await;
     let before = broker.payload_usage().await.unwrap();
     assert!(before.limit_bytes.is_some_and(|limit| limit > BYTES));
     for index in 0..8 {
@@ -94,7 +101,7 @@ pub(super) async fn dropped_payload_is_gone_and_frees_its_bytes(broker: BrokerHa
 }
 
 pub(super) async fn payload_expires(broker: BrokerHandle) {
-    let key = payload_key(JobId::generate());
+    let key = payload_of_new_input(&broker).await;
     broker
         .append_payload(&key, chunk(0, 10), SHORT)
         .await
@@ -107,7 +114,7 @@ pub(super) async fn payload_expires(broker: BrokerHandle) {
 }
 
 pub(super) async fn an_entry_over_the_limit_is_refused(broker: BrokerHandle) {
-    let key = payload_key(JobId::generate());
+    let key = payload_of_new_input(&broker).await;
     let entry = chunk(0, broker.max_entry_bytes() + 1);
     let refused = broker.append_payload(&key, entry, LONG).await;
     assert!(

@@ -28,6 +28,7 @@ impl Broker for MemoryBroker {
             server: self.describe(),
             limit_bytes,
             is_loopback: true,
+            is_sealed: false,
         })
     }
 

@@ -7,11 +7,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::RedisBroker;
-use super::check::{check, entry_bytes_max, usage};
+use super::check::{check, usage};
 use super::heartbeat::RedisHeartbeat;
 use super::line::Line;
 use super::payload_reader::RedisPayloadReader;
 use super::reader::{OWNER, RedisStreamReader};
+use super::sealing::compare_keys;
 use crate::broker::{
     Broker, BrokerError, CommitOutcome, HeartbeatLine, IdempotencyOutcome, JobCommit, LeaderToken,
     PayloadEntry, PayloadKey, PayloadReader, PayloadUsage, ResultWrite, ServerReport, StoredJob,
@@ -50,10 +51,12 @@ impl Broker for RedisBroker {
         if !Arc::ptr_eq(&self.bulk, &self.payload) {
             check(&self.payload).await?;
         }
+        compare_keys(&self.control, &self.keys, self.sealing.as_deref()).await?;
         Ok(ServerReport {
             server: control.version.to_string(),
             limit_bytes: Some(control.limit_bytes),
             is_loopback: self.control.endpoint().is_loopback && self.payload.endpoint().is_loopback,
+            is_sealed: self.sealing.is_some(),
         })
     }
 
@@ -206,7 +209,8 @@ impl Broker for RedisBroker {
 
     async fn open_payload(&self, key: &PayloadKey) -> Result<Box<dyn PayloadReader>, BrokerError> {
         let line = Line::beside(&self.payload);
-        let reader = RedisPayloadReader::open(line, self.keys.assignment(key));
+        let stream = self.keys.assignment(key);
+        let reader = RedisPayloadReader::open(line, stream, *key, self.sealing.clone());
         Ok(Box::new(reader))
     }
 
@@ -219,7 +223,7 @@ impl Broker for RedisBroker {
     }
 
     fn max_entry_bytes(&self) -> usize {
-        entry_bytes_max(&self.payload)
+        self.entry_bytes_max()
     }
 
     async fn open_heartbeat(

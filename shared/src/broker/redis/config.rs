@@ -1,9 +1,11 @@
 //! How a Redis broker is reached.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
 
+use crate::broker::ClusterKey;
 use crate::broker::keys::DEFAULT_PREFIX;
 use crate::config::BrokerSettings;
 
@@ -25,6 +27,8 @@ pub struct RedisConfig {
     pub url: SecretString,
     /// A server of its own for payload (no persistence, own memory limit); absent for one server for everything.
     pub payload_url: Option<SecretString>,
+    /// Seals inputs and payload; absent for a cluster whose servers and network are trusted.
+    pub cluster_key: Option<Arc<ClusterKey>>,
     /// What every key begins with, so that clusters can share a server. Default `proofmill`.
     pub prefix: String,
     /// Longest wait for an answer, on top of what a blocking read asks for. Default 5 s.
@@ -41,6 +45,7 @@ impl From<&BrokerSettings> for RedisConfig {
         Self {
             url: settings.url.clone(),
             payload_url: settings.payload_url.clone(),
+            cluster_key: settings.cluster_key.clone(),
             prefix: settings.prefix.clone(),
             ..Self::new(String::new())
         }
@@ -54,6 +59,7 @@ impl RedisConfig {
         Self {
             url: SecretString::from(url.into()),
             payload_url: None,
+            cluster_key: None,
             prefix: DEFAULT_PREFIX.to_owned(),
             response_timeout: RESPONSE_TIMEOUT,
             connect_timeout: CONNECT_TIMEOUT,

@@ -8,6 +8,8 @@ use redis::{cmd, pipe};
 use super::RedisBroker;
 use super::check::entry_bytes_max;
 use super::leadership::millis;
+use super::sealing::WRAPPED_KEY;
+use crate::broker::seal::{SealError, is_sealed};
 use crate::broker::{BrokerError, IdempotencyOutcome};
 use crate::protocol::JobId;
 
@@ -22,7 +24,15 @@ impl RedisBroker {
         ttl: Duration,
     ) -> Result<(), BrokerError> {
         let key = self.keys.input(job);
-        let written = self.write_pieces(&key, input, millis(ttl)).await;
+        let written = match &self.sealing {
+            None => self.write_pieces(&key, input, None, millis(ttl)).await,
+            Some(sealing) => {
+                let (job_key, wrapped) = sealing.new_job_key(job)?;
+                let sealed = job_key.seal_input(job, input)?;
+                self.write_pieces(&key, &sealed, Some(&wrapped), millis(ttl))
+                    .await
+            }
+        };
         if let Err(BrokerError::OutOfMemory) = &written {
             // What did fit is of no use to anybody and stands in the way of others.
             let mut unlink = cmd("UNLINK");
@@ -32,7 +42,13 @@ impl RedisBroker {
         written
     }
 
-    async fn write_pieces(&self, key: &str, input: &[u8], ttl: u64) -> Result<(), BrokerError> {
+    async fn write_pieces(
+        &self,
+        key: &str,
+        input: &[u8],
+        wrapped_key: Option<&[u8]>,
+        ttl: u64,
+    ) -> Result<(), BrokerError> {
         let mut unlink = cmd("UNLINK");
         unlink.arg(key);
         self.bulk.ask::<()>(&unlink).await?;
@@ -47,12 +63,27 @@ impl RedisBroker {
         }
         let mut finish = pipe();
         finish.atomic();
-        finish.cmd("HSET").arg(key).arg(PIECES).arg(count).ignore();
+        finish.cmd("HSET").arg(key).arg(PIECES).arg(count);
+        if let Some(wrapped) = wrapped_key {
+            finish.arg(WRAPPED_KEY).arg(wrapped);
+        }
+        finish.ignore();
         finish.cmd("PEXPIRE").arg(key).arg(ttl).ignore();
         Ok(self.bulk.ask(&finish).await?)
     }
 
     pub(super) async fn read_input(&self, job: JobId) -> Result<Option<Bytes>, BrokerError> {
+        let Some(input) = self.read_pieces(job).await? else {
+            return Ok(None);
+        };
+        match &self.sealing {
+            Some(sealing) => Ok(Some(sealing.job_key(job).await?.open_input(job, input)?)),
+            None if is_sealed(&input) => Err(SealError::NoKey.into()),
+            None => Ok(Some(input)),
+        }
+    }
+
+    async fn read_pieces(&self, job: JobId) -> Result<Option<Bytes>, BrokerError> {
         let key = self.keys.input(job);
         let field = |name: String| {
             let mut get = cmd("HGET");

@@ -2,7 +2,7 @@
 //!
 //! *Layout*: `config`; reaching a server: `endpoint` (where), `io` (threads), `link` (shared connection), `line` (a
 //! reader's own connection), `ask`, `refusal` (what an error means), `retry`; what is said to it: `check`, `scripts`
-//! (atomic steps), `leadership`, `inputs`, `jobs`, `indexes`, `marks`, `messages` and `reader` (streams with
+//! (atomic steps), `leadership`, `inputs` and `sealing`, `jobs`, `indexes`, `marks`, `messages` and `reader` (streams with
 //! acknowledgement), `payload` and `payload_reader`, `heartbeat`, `workers`, `timeline`, `entry`; `calls` (the trait).
 //!
 //! **Invariant**: what may be large or may block never shares a connection with what must be quick.
@@ -29,6 +29,7 @@ mod reader;
 mod refusal;
 mod retry;
 mod scripts;
+mod sealing;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -43,6 +44,7 @@ use self::endpoint::Endpoint;
 use self::io::Io;
 use self::link::Link;
 use self::scripts::Scripts;
+use self::sealing::Sealing;
 use super::BrokerError;
 use super::keys::Keys;
 
@@ -56,6 +58,8 @@ pub struct RedisBroker {
     bulk: Arc<Link>,
     /// Large values on the payload server; the same as `bulk` if there is one server.
     payload: Arc<Link>,
+    /// Seals inputs and payload, where a cluster key is set.
+    sealing: Option<Arc<Sealing>>,
     /// Numbers payload entries, so that a repeated append is recognised.
     next_entry: AtomicU64,
 }
@@ -78,12 +82,16 @@ impl RedisBroker {
             Some(url) => link(&Arc::new(Endpoint::new(url, &config)?)),
         };
         let version = check::version(&control).await?;
+        let sealing = config
+            .cluster_key
+            .map(|key| Arc::new(Sealing::new(key, Arc::clone(&control), keys.clone())));
         Ok(Arc::new(Self {
             keys,
             scripts: Arc::new(Scripts::new(version.knows_script_flags())),
             control,
             bulk,
             payload,
+            sealing,
             next_entry: AtomicU64::new(1),
         }))
     }

@@ -9,6 +9,7 @@ use super::RedisBroker;
 use super::check::entry_bytes_max;
 use super::leadership::millis;
 use super::refusal::Refusal;
+use crate::broker::seal::SEAL_OVERHEAD_BYTES;
 use crate::broker::{BrokerError, PayloadEntry, PayloadKey};
 
 /// Ids tried for one entry before the server is asked to choose one: a second is needed only where two appends to one
@@ -23,6 +24,12 @@ pub(super) const CHUNK: &str = "c";
 pub(super) const MANIFEST: &str = "m";
 
 impl RedisBroker {
+    /// Largest entry, before it is sealed.
+    pub(super) fn entry_bytes_max(&self) -> usize {
+        let overhead = self.sealing.as_ref().map_or(0, |_| SEAL_OVERHEAD_BYTES);
+        entry_bytes_max(&self.payload).saturating_sub(overhead)
+    }
+
     /// Appends an entry, once even if its answer was lost: this process numbers its entries, and the server refuses a
     /// number that is not above those it has.
     pub(super) async fn write_payload(
@@ -32,7 +39,7 @@ impl RedisBroker {
         ttl: Duration,
     ) -> Result<(), BrokerError> {
         let (PayloadEntry::Chunk { bytes, .. } | PayloadEntry::Manifest(bytes)) = entry;
-        let limit = entry_bytes_max(&self.payload);
+        let limit = self.entry_bytes_max();
         if bytes.len() > limit {
             return Err(BrokerError::EntryTooLarge {
                 bytes: bytes.len(),
@@ -40,6 +47,14 @@ impl RedisBroker {
             });
         }
         let stream = self.keys.assignment(key);
+        let sealed;
+        let entry = match &self.sealing {
+            None => entry,
+            Some(sealing) => {
+                sealed = sealing.seal(key, entry).await?;
+                &sealed
+            }
+        };
         for _ in 0..IDS_PER_ENTRY {
             let id = format!("0-{}", self.next_entry.fetch_add(1, Ordering::Relaxed));
             match self.append_as(&stream, &id, entry, ttl).await {

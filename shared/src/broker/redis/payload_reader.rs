@@ -1,5 +1,6 @@
 //! Reading an assignment stream from its start.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -11,22 +12,32 @@ use super::line::Line;
 use super::payload::{CHUNK, INDEX, MANIFEST};
 use super::refusal::Refusal;
 use super::retry::Patience;
+use super::sealing::{Sealing, refuse_sealed};
 use crate::broker::limits::{BLOCK_MAX, PAYLOAD_ENTRIES_PER_READ};
-use crate::broker::{BrokerError, PayloadEntry, PayloadReader};
+use crate::broker::{BrokerError, PayloadEntry, PayloadKey, PayloadReader};
 
 /// See [`PayloadReader`]. It remembers the last entry it saw, so that a broken connection costs nothing.
 #[derive(Debug)]
 pub(super) struct RedisPayloadReader {
     line: Line,
     stream: String,
+    key: PayloadKey,
+    sealing: Option<Arc<Sealing>>,
     last: String,
 }
 
 impl RedisPayloadReader {
-    pub(super) fn open(line: Line, stream: String) -> Self {
+    pub(super) fn open(
+        line: Line,
+        stream: String,
+        key: PayloadKey,
+        sealing: Option<Arc<Sealing>>,
+    ) -> Self {
         Self {
             line,
             stream,
+            key,
+            sealing,
             last: "0-0".to_owned(),
         }
     }
@@ -41,6 +52,15 @@ impl RedisPayloadReader {
         read.arg("STREAMS").arg(&self.stream).arg(&self.last);
         let ReadAnswer(entries) = self.line.ask(&read, block).await?;
         Ok(entries)
+    }
+}
+
+impl RedisPayloadReader {
+    async fn opened(&self, entries: Vec<PayloadEntry>) -> Result<Vec<PayloadEntry>, BrokerError> {
+        match &self.sealing {
+            Some(sealing) => sealing.open(&self.key, entries).await,
+            None => refuse_sealed(&entries).map(|()| entries),
+        }
     }
 }
 
@@ -72,7 +92,9 @@ impl PayloadReader for RedisPayloadReader {
                     if let Some(last) = entries.last() {
                         self.last.clone_from(&last.id);
                     }
-                    return entries.into_iter().map(payload_entry).collect();
+                    let entries: Result<Vec<_>, _> =
+                        entries.into_iter().map(payload_entry).collect();
+                    return self.opened(entries?).await;
                 }
                 Err(refusal) => patience.or_give_up(refusal).await?,
             }

@@ -1,11 +1,13 @@
 //! What only a server can do to a broker.
 //!
 //! *Layout*: `suitability` (which servers are refused), `absence` (restarts, freezes, cut-off reads), `repetition`
-//! (answers that are lost), `fullness` (a server at its memory limit), `upkeep` (what is left behind).
+//! (answers that are lost), `fullness` (a server at its memory limit), `upkeep` (what is left behind), `sealing` (what is
+//! to be read there).
 
 mod absence;
 mod fullness;
 mod repetition;
+mod sealing;
 mod suitability;
 mod upkeep;
 
