@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use proofmill_shared::config::{
     BrokerSettings, ConfigError, ConfigSources, CoordinatorSettings, Environment, Flags,
-    TelemetrySettings,
+    StoreSettings, TelemetrySettings,
 };
 
 /// Assigns proving jobs to workers over Redis, and serves the HTTP API.
@@ -47,6 +47,8 @@ pub struct Config {
     pub broker: BrokerSettings,
     /// What is logged.
     pub telemetry: TelemetrySettings,
+    /// Where shapes and keys are that it gives to workers.
+    pub store: StoreSettings,
 }
 
 impl Config {
@@ -70,6 +72,7 @@ impl Config {
             coordinator: CoordinatorSettings::from_raw(&raw)?,
             broker: BrokerSettings::from_raw(&raw)?,
             telemetry: TelemetrySettings::from_raw(&raw)?,
+            store: StoreSettings::from_raw(&raw, environment)?,
         })
     }
 }

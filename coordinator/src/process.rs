@@ -2,12 +2,13 @@
 
 use actix_web::dev::Server;
 use proofmill_shared::broker::{BrokerHandle, ServerReport};
+use proofmill_shared::groth16::Store;
 use proofmill_shared::membership::{Signals, keep_clock};
 use proofmill_shared::telemetry::{ClusterClock, SpanSink};
 use tracing::{info, warn};
 
 use crate::actors::{Coordinator, CoordinatorEnd, CoordinatorOptions};
-use crate::api::{ApiConfig, serve};
+use crate::api::{ApiConfig, ArtifactConfig, serve};
 use crate::config::Config;
 use crate::error::ProcessError;
 use crate::handle::CoordinatorHandle;
@@ -56,6 +57,10 @@ pub async fn run(
         is_insecure_allowed: settings.is_insecure_allowed,
         input_bytes_max: settings.input_bytes_max.as_usize(),
         clock: clock.clone(),
+        artifacts: ArtifactConfig {
+            store: Store::new(config.store.home.clone()),
+            is_key_served: settings.is_key_served,
+        },
     };
     let (server, address) = match serve(handle.clone(), api) {
         Ok(served) => served,

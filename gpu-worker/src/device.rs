@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use proofmill_shared::distribution::ArtifactSource;
 use proofmill_shared::groth16::{Assignment, Store, VerifiedProof};
 use proofmill_shared::protocol::{DeviceRecord, Digest, TaskFailure};
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,8 @@ pub struct DeviceOptions {
     pub num_threads: Option<NonZeroUsize>,
     /// Where shapes and keys are.
     pub store: Store,
+    /// Where shapes and keys come from that are not there.
+    pub source: Option<ArtifactSource>,
     /// Bytes that circuits may take on the device between proofs.
     pub resident_budget: u64,
 }
@@ -140,14 +143,13 @@ impl Device {
             DeviceChoice::Cpu => "chosen by configuration",
         };
         let backend = CpuBackend::new(options.num_threads)?;
-        Self::with_backend(backend, reason, options.store, options.resident_budget)
+        Self::with_backend(backend, reason, options)
     }
 
     fn with_backend<B: Backend>(
         backend: B,
         reason: &str,
-        store: Store,
-        resident_budget: u64,
+        options: DeviceOptions,
     ) -> Result<Self, DeviceError> {
         let record = DeviceRecord {
             name: backend.describe(),
@@ -159,7 +161,12 @@ impl Device {
             source: Box::new(source),
         })?;
         let backend = Arc::new(backend);
-        let circuits = ResidentCircuits::new(Arc::clone(&backend), store, resident_budget);
+        let circuits = ResidentCircuits::new(
+            Arc::clone(&backend),
+            options.store,
+            options.source,
+            options.resident_budget,
+        );
         Ok(Self {
             record,
             prover: Box::new(BackendProver { backend, circuits }),

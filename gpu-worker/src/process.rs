@@ -71,6 +71,7 @@ pub async fn run(
         .map_err(GpuWorkerError::from)?;
     let options = GpuWorkerOptions {
         spans,
+        source: config.store.source.clone(),
         device: config
             .worker
             .device

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use actix::{Actor, Addr};
 use proofmill_shared::broker::{BrokerError, BrokerHandle};
+use proofmill_shared::distribution::ArtifactSource;
 use proofmill_shared::groth16::Store;
 use proofmill_shared::membership::{JournalContext, MemberOptions, Membership};
 use proofmill_shared::protocol::{
@@ -49,6 +50,8 @@ pub struct GpuWorkerOptions {
     pub spans: SpanSink,
     /// Where shapes and keys are.
     pub store: Store,
+    /// Where shapes and keys come from that are not there.
+    pub source: Option<ArtifactSource>,
     /// What to prove on.
     pub device: DeviceChoice,
     /// Assignments it fetches and decodes beyond the one it proves.
@@ -67,6 +70,7 @@ impl GpuWorkerOptions {
             clock,
             spans: SpanSink::disabled(),
             store,
+            source: None,
             device: DeviceChoice::Auto,
             prefetch: 1,
             key_budget_bytes: proofmill_shared::config::KEY_BUDGET_BYTES_DEFAULT.as_u64(),
@@ -94,6 +98,7 @@ impl GpuWorker {
             clock,
             spans,
             store,
+            source,
             device,
             prefetch,
             key_budget_bytes,
@@ -102,6 +107,7 @@ impl GpuWorker {
             choice: device,
             num_threads: None,
             store,
+            source,
             resident_budget: key_budget_bytes,
         };
         let opened = tokio::task::spawn_blocking(move || Device::open(device)).await;

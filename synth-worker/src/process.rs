@@ -73,6 +73,7 @@ pub async fn run(
         .map_err(SynthWorkerError::from)?;
     let options = SynthWorkerOptions {
         spans,
+        source: config.store.source.clone(),
         slots: config.worker.slots,
         prefetch: config.worker.prefetch,
         ..SynthWorkerOptions::new(

@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix::{Addr, SyncArbiter};
 use bytes::Bytes;
 use proofmill_shared::broker::{BrokerError, BrokerHandle};
+use proofmill_shared::distribution::ArtifactSource;
 use proofmill_shared::groth16::{Store, StoreError};
 use proofmill_shared::membership::{JournalContext, MemberOptions, Membership};
 use proofmill_shared::protocol::{Incarnation, PROTOCOL_VERSION, Role, WorkerId, WorkerRecord};
@@ -49,6 +50,8 @@ pub struct SynthWorkerOptions {
     pub spans: SpanSink,
     /// Where shapes are kept for GPU workers of this host.
     pub store: Store,
+    /// The coordinator that is given the shapes it lacks.
+    pub source: Option<ArtifactSource>,
     /// The circuits it runs.
     pub registry: CircuitRegistry,
     /// Tasks it runs at a time, each on a thread of its own.
@@ -74,6 +77,7 @@ impl SynthWorkerOptions {
             spans: SpanSink::disabled(),
             store,
             registry,
+            source: None,
             slots: 1,
             prefetch: 1,
         }
@@ -95,6 +99,7 @@ impl SynthWorker {
     /// Every [`SynthWorkerError`].
     pub async fn start(options: SynthWorkerOptions) -> Result<Self, SynthWorkerError> {
         register(&options).await?;
+        offer_shapes(&options);
         let SynthWorkerOptions {
             id,
             broker,
@@ -176,6 +181,28 @@ impl SynthWorker {
 const END_POLL: Duration = Duration::from_millis(200);
 
 /// Records the shape of every circuit, stores it, and says what there is.
+/// Gives the coordinator the shapes it lacks, beside the work. Workers that lack them too are told what to do, so that a
+/// coordinator that cannot be reached stops nothing here.
+fn offer_shapes(options: &SynthWorkerOptions) {
+    let Some(source) = options.source.clone() else {
+        return;
+    };
+    let (registry, store) = (options.registry.clone(), options.store.clone());
+    let offering = move || {
+        for circuit in registry.circuits() {
+            let Ok(shape) = circuit.shape() else { continue };
+            match source.offer_shape(&store, shape.digest) {
+                Ok(true) => tracing::info!(circuit = %circuit.id(), "coordinator took the shape"),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!(circuit = %circuit.id(), %error, "coordinator did not take the shape")
+                }
+            }
+        }
+    };
+    drop(tokio::task::spawn_blocking(offering));
+}
+
 async fn register(options: &SynthWorkerOptions) -> Result<(), SynthWorkerError> {
     for circuit in options.registry.circuits() {
         let (recorded, store) = (circuit.clone(), options.store.clone());

@@ -7,11 +7,12 @@
 //! - `problem`: refusals as clients see them; `path`: ids out of paths; `deadline`: durations and deadlines as text.
 //! - `idempotency`: keys that name a submission; `answer`: what is answered, with links.
 //! - `submit_job`, `list_jobs`, `show_job`, `cancel_job`, `retry_job`, `job_proof`, `job_timeline`, `job_events`,
-//!   `circuits`, `workers`, `health`, `index`, `openapi`: the endpoints.
+//!   `circuits`, `workers`, `artifacts` (shapes and keys), `health`, `index`, `openapi`: the endpoints.
 //!
 //! **Invariant**: every refusal is a [`Problem`], also for unknown paths, wrong methods and bodies that do not read.
 
 mod answer;
+mod artifacts;
 mod body;
 mod cancel_job;
 mod circuits;
@@ -41,6 +42,7 @@ mod tests;
 pub use answer::{
     CircuitsAnswer, JobAnswer, JobLinks, JobsAnswer, ProofAnswer, TimelineAnswer, WorkersAnswer,
 };
+pub use artifacts::ArtifactConfig;
 pub use deadline::parse_duration;
 pub use idempotency::{IDEMPOTENCY_KEY_LEN_MAX, is_idempotency_key};
 pub use limits::{JOBS_PER_PAGE_MAX, WAIT_MAX};

@@ -4,8 +4,8 @@ use actix_web::web::Json;
 use utoipa::OpenApi;
 
 use super::{
-    cancel_job, circuits, health, index, job_events, job_proof, job_timeline, list_jobs, retry_job,
-    show_job, submit_job, workers,
+    artifacts, cancel_job, circuits, health, index, job_events, job_proof, job_timeline, list_jobs,
+    retry_job, show_job, submit_job, workers,
 };
 
 /// The whole API.
@@ -30,6 +30,9 @@ use super::{
         job_events::job_events,
         circuits::circuits,
         workers::workers,
+        artifacts::get_shape,
+        artifacts::put_shape,
+        artifacts::get_key,
     )
 )]
 struct ApiDocument;

@@ -87,6 +87,11 @@ problem_codes! {
     UnknownJob: "unknown-job", 404, "job is not known", "check the id; ended jobs are forgotten after their retention";
     WrongState: "wrong-state", 409, "job is in another state", "read the job and decide by its state";
     QueueFull: "queue-full", 503, "too many jobs are queued", "send the request again later, or add workers";
+    UnknownArtifact: "unknown-artifact", 404, "shape or key is not here", "make it with `proofmill params generate` on the coordinator's machine, or start a synth worker with store.source set";
+    KeysNotServed: "keys-not-served", 403, "keys are not served", "set coordinator.serve_keys = true, or copy the params file into the keys folder of the machine that lacks it";
+    OtherContent: "other-content", 412, "content has changed", "ask without If-Match and Range";
+    BadArtifact: "bad-artifact", 422, "body is not what its path says", "send the file that `proofmill params generate` put into the shapes folder";
+    StoreFault: "store-fault", 500, "store cannot be used", "read the coordinator's log and free or repair its disk";
     BrokerUnavailable: "broker-unavailable", 503, "broker does not answer", "send the request again: it is safe with an Idempotency-Key";
     BrokerFault: "broker-fault", 502, "broker cannot be used", "read the coordinator's log and correct the broker";
     Unavailable: "unavailable", 503, "coordinator takes no requests now", "send the request again: it is stopping, starting or standing by";

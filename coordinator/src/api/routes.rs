@@ -6,8 +6,8 @@ use actix_web::{HttpRequest, HttpResponse, Route};
 
 use super::problem::{ProblemCode, Refusal};
 use super::{
-    cancel_job, circuits, health, index, job_events, job_proof, job_timeline, list_jobs, openapi,
-    retry_job, show_job, submit_job, workers,
+    artifacts, cancel_job, circuits, health, index, job_events, job_proof, job_timeline, list_jobs,
+    openapi, retry_job, show_job, submit_job, workers,
 };
 
 /// Registers every route, and problems for everything else.
@@ -57,6 +57,21 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         "/v1/jobs/{id}/retry",
         "POST",
         [web::post().to(retry_job::retry_job)],
+    );
+    resource(
+        config,
+        "/v1/shapes/{digest}",
+        "GET, HEAD, PUT",
+        [
+            get().to(artifacts::get_shape),
+            web::put().to(artifacts::put_shape),
+        ],
+    );
+    resource(
+        config,
+        "/v1/keys/{digest}",
+        "GET, HEAD",
+        [get().to(artifacts::get_key)],
     );
     config.default_service(web::to(unknown_path));
 }

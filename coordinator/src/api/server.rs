@@ -11,6 +11,7 @@ use actix_web::web::Data;
 use actix_web::{App, HttpServer};
 use proofmill_shared::telemetry::ClusterClock;
 
+use super::artifacts::ArtifactConfig;
 use super::body::BodyBudget;
 use super::guard::refuse_foreign_pages;
 use super::limits::{
@@ -31,6 +32,8 @@ pub struct ApiConfig {
     pub input_bytes_max: usize,
     /// The cluster's clock, for deadlines that count from now.
     pub clock: ClusterClock,
+    /// What of this machine's store is given away.
+    pub artifacts: ArtifactConfig,
 }
 
 /// Why the API cannot be served.
@@ -67,6 +70,7 @@ pub enum ServeError {
 pub(crate) struct ApiState {
     pub(crate) handle: CoordinatorHandle,
     pub(crate) clock: ClusterClock,
+    pub(crate) artifacts: ArtifactConfig,
     pub(crate) input_bytes_max: usize,
     pub(crate) body_budget: Arc<BodyBudget>,
     pub(crate) is_loopback: bool,
@@ -98,6 +102,7 @@ pub fn serve(
     let state = Data::new(ApiState {
         handle,
         clock: config.clock,
+        artifacts: config.artifacts,
         input_bytes_max: config.input_bytes_max,
         body_budget: BodyBudget::new(budget),
         is_loopback,

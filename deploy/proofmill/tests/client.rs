@@ -7,8 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use proofmill_coordinator::actors::{Coordinator, CoordinatorOptions};
-use proofmill_coordinator::api::{ApiConfig, serve};
+use proofmill_coordinator::api::{ApiConfig, ArtifactConfig, serve};
 use proofmill_shared::broker::{Broker, MemoryBroker, MemoryConfig};
+use proofmill_shared::groth16::Store;
 use proofmill_shared::protocol::JobId;
 use proofmill_shared::telemetry::ClusterClock;
 use proofmill_synth_worker::circuit::CircuitRegistry;
@@ -53,6 +54,10 @@ fn coordinator() -> SocketAddr {
                 is_insecure_allowed: false,
                 input_bytes_max: INPUT_BYTES_MAX,
                 clock,
+                artifacts: ArtifactConfig {
+                    store: Store::new("never read"),
+                    is_key_served: false,
+                },
             };
             let (server, address) = serve(handle, config).expect("a free port");
             ready.send(address).expect("the test waits");

@@ -81,6 +81,7 @@ fn options(choice: DeviceChoice) -> DeviceOptions {
         choice,
         num_threads: NonZeroUsize::new(2),
         store: store(),
+        source: None,
         resident_budget: u64::MAX,
     }
 }
@@ -102,7 +103,8 @@ fn auto_says_why_it_took_the_cpu() {
 #[test]
 fn device_that_computes_wrong_is_refused() {
     let faulty = FaultyBackend(CpuBackend::new(None).unwrap());
-    let error = Device::with_backend(faulty, "chosen by test", store(), 0).unwrap_err();
+    let error =
+        Device::with_backend(faulty, "chosen by test", options(DeviceChoice::Cpu)).unwrap_err();
     assert!(matches!(error, DeviceError::KnownAnswer { .. }), "{error}");
     assert!(error.to_string().contains("faulty device"));
 }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use proofmill_shared::distribution::DistributionError;
 use proofmill_shared::groth16::StoreError;
 use proofmill_shared::protocol::{Digest, FailureKind, TaskFailure};
 
@@ -13,6 +14,9 @@ pub enum LoadError {
     /// Shape or key are missing or damaged, or do not fit each other.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What the store lacks does not come.
+    #[error(transparent)]
+    Distribution(Box<DistributionError>),
     /// The device cannot take the circuit.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -39,6 +43,7 @@ impl LoadError {
                 "key-missing"
             }
             Self::Store(_) => "key-unusable",
+            Self::Distribution(_) => "key-not-fetched",
             Self::Backend(_) | Self::OverBudget { .. } => "device-refused",
         };
         // The user reads this line alone, so it names the causes too.

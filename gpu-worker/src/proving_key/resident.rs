@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use proofmill_shared::distribution::{Artifact, ArtifactSource};
 use proofmill_shared::groth16::{PreparedVerifyingKey, Store, StoreError};
 use proofmill_shared::protocol::Digest;
 
@@ -63,6 +64,7 @@ pub struct Loaded<B: Backend> {
 pub struct ResidentCircuits<B: Backend> {
     backend: Arc<B>,
     store: Store,
+    source: Option<ArtifactSource>,
     budget: u64,
     /// Held while a circuit is loaded: one at a time, for a load uses all cores and must know what is resident.
     loading: Mutex<()>,
@@ -77,11 +79,13 @@ struct Entry<B: Backend> {
 }
 
 impl<B: Backend> ResidentCircuits<B> {
-    /// Starts with none; shapes and keys come from a store, at most `budget` bytes stay.
-    pub fn new(backend: Arc<B>, store: Store, budget: u64) -> Self {
+    /// Starts with none; shapes and keys come from a store, and what that lacks from the source, if there is one; at most
+    /// `budget` bytes stay.
+    pub fn new(backend: Arc<B>, store: Store, source: Option<ArtifactSource>, budget: u64) -> Self {
         Self {
             backend,
             store,
+            source,
             budget,
             loading: Mutex::new(()),
             entries: Mutex::default(),
@@ -133,6 +137,7 @@ impl<B: Backend> ResidentCircuits<B> {
     }
 
     fn load(&self, digest: &Digest) -> Result<Arc<ResidentCircuit<B>>, LoadError> {
+        self.fetch(Artifact::Shape(*digest))?;
         let shape = self.store.shape(*digest)?;
         let bytes = self.backend.bytes_needed(&shape);
         if bytes > self.budget {
@@ -142,6 +147,7 @@ impl<B: Backend> ResidentCircuits<B> {
                 budget: self.budget,
             });
         }
+        self.fetch(Artifact::Key(*digest))?;
         let key = self.store.open_key(*digest)?;
         key.fits(&shape).map_err(|source| StoreError::Key {
             path: self.store.key_path(*digest),
@@ -161,6 +167,16 @@ impl<B: Backend> ResidentCircuits<B> {
             circuit: Arc::clone(&circuit),
         });
         Ok(circuit)
+    }
+
+    /// Brings what the store lacks, where there is a source.
+    fn fetch(&self, artifact: Artifact) -> Result<(), LoadError> {
+        if let Some(source) = &self.source {
+            source
+                .fetch(&self.store, artifact)
+                .map_err(|error| LoadError::Distribution(Box::new(error)))?;
+        }
+        Ok(())
     }
 
     fn make_room(&self, bytes: u64) {

@@ -38,6 +38,7 @@ pub(super) struct CoordinatorSection {
     id: Option<Scalar>,
     listen: Option<Scalar>,
     insecure_http: Option<Scalar>,
+    serve_keys: Option<Scalar>,
     lookahead: Option<Scalar>,
     payload_budget: Option<Scalar>,
     retention: Option<Scalar>,
@@ -55,6 +56,9 @@ pub struct CoordinatorSettings {
     /// `coordinator.insecure_http`: true allows an address that other machines reach, without keys and without TLS, for
     /// use behind a proxy that checks its clients. Default false.
     pub is_insecure_allowed: bool,
+    /// `coordinator.serve_keys`: true gives proving keys to workers that lack them (`store.source`); they are large, and
+    /// whoever reaches the API can have them. Default false.
+    pub is_key_served: bool,
     /// `coordinator.lookahead`: assignments in synthesis or waiting per device, 1 to [`LOOKAHEAD_MAX`]. More hides slower
     /// synthesis, and fills the broker's memory. Default [`LOOKAHEAD_DEFAULT`].
     pub lookahead: u32,
@@ -102,6 +106,7 @@ impl CoordinatorSettings {
             )?,
             listen,
             is_insecure_allowed: read!(raw.coordinator.insecure_http)?.unwrap_or(false),
+            is_key_served: read!(raw.coordinator.serve_keys)?.unwrap_or(false),
             lookahead: raw.within("coordinator.lookahead", lookahead, 1..=LOOKAHEAD_MAX)?,
             payload_budget: read!(raw.coordinator.payload_budget)?,
             retention,

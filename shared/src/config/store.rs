@@ -6,11 +6,13 @@ use serde::Deserialize;
 
 use super::raw::read;
 use super::{ConfigError, Environment, RawConfig, Scalar};
+use crate::distribution::ArtifactSource;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct StoreSection {
     home: Option<Scalar>,
+    source: Option<Scalar>,
 }
 
 /// Where the local store is.
@@ -19,6 +21,9 @@ pub struct StoreSettings {
     /// `store.home`, in the environment `PROOFMILL_HOME`: folder of the store. Default: `$XDG_DATA_HOME/proofmill`, else
     /// `$HOME/.local/share/proofmill`.
     pub home: PathBuf,
+    /// `store.source`: a coordinator from which shapes and keys are fetched that are not there, such as
+    /// `http://coordinator:7311`; synth workers give it the shapes it lacks. Default: none, what is missing is an error.
+    pub source: Option<ArtifactSource>,
 }
 
 impl StoreSettings {
@@ -38,7 +43,12 @@ impl StoreSettings {
         let home = configured
             .or_else(|| data_folder(environment).map(|folder| folder.join("proofmill")))
             .ok_or(ConfigError::NoHome)?;
-        Ok(Self { home })
+        let source: Option<String> = read!(raw.store.source)?;
+        let source = source
+            .map(|url| ArtifactSource::new(&url))
+            .transpose()
+            .map_err(|error| raw.refuse("store.source", error))?;
+        Ok(Self { home, source })
     }
 }
 

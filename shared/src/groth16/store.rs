@@ -137,6 +137,51 @@ impl Store {
         Ok(path)
     }
 
+    /// Takes a file from elsewhere as the shape of this digest: checked, then moved to its place.
+    ///
+    /// # Errors
+    /// [`StoreError::Shape`] or [`StoreError::Misnamed`] if it is not that shape; [`StoreError::Io`].
+    pub fn adopt_shape(&self, digest: Digest, file: &Path) -> Result<PathBuf, StoreError> {
+        let mapped = MappedFile::open(file).map_err(|source| io_error(file, source))?;
+        let path = file.to_owned();
+        match Shape::decode(mapped.bytes()) {
+            Ok(shape) if shape.digest == digest => move_into(file, &self.shape_path(digest)),
+            Ok(shape) => Err(StoreError::Misnamed {
+                path,
+                found: shape.digest,
+            }),
+            Err(source) => Err(StoreError::Shape { path, source }),
+        }
+    }
+
+    /// Takes a file of this digest from elsewhere as the key of a circuit. It counts as unchecked: its first load checks it
+    /// in full.
+    ///
+    /// # Errors
+    /// [`StoreError::Misnamed`] if the file has another digest; [`StoreError::Io`].
+    pub fn adopt_key(
+        &self,
+        shape: Digest,
+        digest: Digest,
+        file: &Path,
+    ) -> Result<PathBuf, StoreError> {
+        let mapped = MappedFile::open(file).map_err(|source| io_error(file, source))?;
+        let found = digest_of_file(mapped.bytes());
+        if found != digest {
+            let path = file.to_owned();
+            return Err(StoreError::Misnamed { path, found });
+        }
+        move_into(file, &self.key_path(shape))
+    }
+
+    /// Digest of the key file of a circuit, if that has passed the full check.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn checked_key(&self, shape: Digest) -> Result<Option<Digest>, StoreError> {
+        self.checked_digest(shape)
+    }
+
     /// Maps and decodes the key of a circuit: checked in full once, later by digest only.
     ///
     /// Whether it fits the circuit is for [`ProvingKey::fits`] to say.
@@ -230,6 +275,19 @@ impl<W: Write> Write for Digesting<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }
+}
+
+/// Moves a complete file to its place within the same file system, durably.
+fn move_into(file: &Path, path: &Path) -> Result<PathBuf, StoreError> {
+    let moved = fs::File::open(file)
+        .and_then(|opened| opened.sync_all())
+        .and_then(|()| fs::rename(file, path))
+        .and_then(|()| match path.parent() {
+            Some(folder) => fs::File::open(folder)?.sync_all(),
+            None => Ok(()),
+        });
+    moved.map_err(|source| io_error(path, source))?;
+    Ok(path.to_owned())
 }
 
 fn io_error(path: &Path, source: io::Error) -> StoreError {

@@ -8,7 +8,7 @@ use super::fixture::TestServer;
 use crate::handle::CoordinatorHandle;
 
 /// Every path, with its methods beside HEAD.
-const SERVED: [(&str, &[&str]); 12] = [
+const SERVED: [(&str, &[&str]); 14] = [
     ("/", &["GET"]),
     ("/healthz", &["GET"]),
     ("/openapi.json", &["GET"]),
@@ -20,6 +20,8 @@ const SERVED: [(&str, &[&str]); 12] = [
     ("/v1/jobs/{id}/proof", &["GET"]),
     ("/v1/jobs/{id}/retry", &["POST"]),
     ("/v1/jobs/{id}/timeline", &["GET"]),
+    ("/v1/keys/{digest}", &["GET"]),
+    ("/v1/shapes/{digest}", &["GET", "PUT"]),
     ("/v1/workers", &["GET"]),
 ];
 

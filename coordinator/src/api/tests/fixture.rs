@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
 use proofmill_shared::broker::{Broker, MemoryBroker, MemoryConfig};
+use proofmill_shared::groth16::Store;
 use proofmill_shared::protocol::{CircuitId, CircuitRecord, Digest, UnixMicros};
 use proofmill_shared::telemetry::ClusterClock;
 use reqwest::{Method, RequestBuilder, Response};
 
-use super::super::{ApiConfig, Problem, serve};
+use super::super::{ApiConfig, ArtifactConfig, Problem, serve};
 use crate::actors::{Coordinator, CoordinatorOptions, QUEUE_LIMIT_DEFAULT};
 use crate::handle::CoordinatorHandle;
 
@@ -59,6 +60,10 @@ pub(super) fn config(port: u16) -> ApiConfig {
         is_insecure_allowed: false,
         input_bytes_max: INPUT_BYTES_MAX,
         clock: ClusterClock::anchored(START, Duration::ZERO, 0),
+        artifacts: ArtifactConfig {
+            store: Store::new("/nonexistent/proofmill-store"),
+            is_key_served: false,
+        },
     }
 }
 

@@ -1,6 +1,6 @@
 //! `proofmill up`: an embedded cluster with the HTTP API.
 
-use proofmill_coordinator::api::{ApiConfig, serve};
+use proofmill_coordinator::api::{ApiConfig, ArtifactConfig, serve};
 use proofmill_shared::config::INPUT_BYTES_MAX_DEFAULT;
 use proofmill_shared::membership::Signals;
 use proofmill_shared::telemetry::{Telemetry, TelemetryConfig};
@@ -26,6 +26,11 @@ pub(crate) fn run(args: &Up, output: &Output) -> Result<Exit, CliError> {
             is_insecure_allowed: args.insecure_http,
             input_bytes_max: INPUT_BYTES_MAX_DEFAULT.as_usize(),
             clock: cluster.clock(),
+            // Whoever reaches a cluster on this machine can read the store as well.
+            artifacts: ArtifactConfig {
+                store: store.clone(),
+                is_key_served: true,
+            },
         };
         let (server, address) = match serve(cluster.coordinator(), api) {
             Ok(served) => served,

@@ -56,7 +56,7 @@ impl Fixture {
     }
 
     fn circuits(&self, budget: u64) -> ResidentCircuits<CpuBackend> {
-        ResidentCircuits::new(Arc::clone(&self.backend), self.store.clone(), budget)
+        ResidentCircuits::new(Arc::clone(&self.backend), self.store.clone(), None, budget)
     }
 }
 

@@ -30,8 +30,8 @@ pub enum StoreError {
         #[source]
         source: ShapeFileError,
     },
-    /// A shape file under the digest of another shape.
-    #[error("shape file {} holds shape {found}: remove it", path.display())]
+    /// A file that does not hold what its name says.
+    #[error("file {} holds {found}: remove it", path.display())]
     Misnamed {
         /// The file.
         path: PathBuf,

@@ -156,6 +156,7 @@ impl<'a> Loop<'a> {
             choice: DeviceChoice::Auto,
             num_threads: None,
             store: store.clone(),
+            source: None,
             resident_budget: KEY_BUDGET_BYTES_DEFAULT.as_u64(),
         })?;
         device.load(&circuit.shape()?.digest)?;

@@ -53,6 +53,7 @@ pub(crate) fn run(args: &BenchProve, output: &Output) -> Result<Exit, CliError> 
         choice: DeviceChoice::Cpu,
         num_threads: None,
         store: store.clone(),
+        source: None,
         resident_budget: KEY_BUDGET_BYTES_DEFAULT.as_u64(),
     })?;
     let bench = Bench {
