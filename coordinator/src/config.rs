@@ -47,8 +47,8 @@ pub struct Config {
     pub broker: BrokerSettings,
     /// What is logged.
     pub telemetry: TelemetrySettings,
-    /// Where shapes and keys are that it gives to workers.
-    pub store: StoreSettings,
+    /// Where shapes and keys are that it gives to workers, if the environment has a place for them.
+    pub store: Option<StoreSettings>,
 }
 
 impl Config {
@@ -72,7 +72,12 @@ impl Config {
             coordinator: CoordinatorSettings::from_raw(&raw)?,
             broker: BrokerSettings::from_raw(&raw)?,
             telemetry: TelemetrySettings::from_raw(&raw)?,
-            store: StoreSettings::from_raw(&raw, environment)?,
+            // Everything but giving shapes and keys away is done without one.
+            store: match StoreSettings::from_raw(&raw, environment) {
+                Ok(store) => Some(store),
+                Err(ConfigError::NoHome) => None,
+                Err(error) => return Err(error),
+            },
         })
     }
 }

@@ -58,7 +58,7 @@ pub async fn run(
         input_bytes_max: settings.input_bytes_max.as_usize(),
         clock: clock.clone(),
         artifacts: ArtifactConfig {
-            store: Store::new(config.store.home.clone()),
+            store: config.store.as_ref().map(|store| Store::new(&store.home)),
             is_key_served: settings.is_key_served,
         },
     };

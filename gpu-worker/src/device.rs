@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, BackendError, LoadedCircuit};
 use crate::prover::{BlindingFactors, ProveError, StepObserver, prove_and_verify};
-use crate::proving_key::{LoadError, ResidentCircuits};
+use crate::proving_key::{LoadError, ResidentCircuits, ShapeResidency};
 
 mod known_answer;
 
@@ -54,6 +54,8 @@ pub struct DeviceOptions {
     pub store: Store,
     /// Where shapes and keys come from that are not there.
     pub source: Option<ArtifactSource>,
+    /// How much of shapes is held.
+    pub shapes: ShapeResidency,
     /// Bytes that circuits may take on the device between proofs.
     pub resident_budget: u64,
 }
@@ -93,6 +95,8 @@ pub struct DeviceCircuit {
     pub num_inputs: usize,
     /// Private variables.
     pub num_aux: usize,
+    /// Constraints.
+    pub num_constraints: usize,
 }
 
 /// A proof with the key it was verified with.
@@ -165,6 +169,7 @@ impl Device {
             Arc::clone(&backend),
             options.store,
             options.source,
+            options.shapes,
             options.resident_budget,
         );
         Ok(Self {
@@ -249,6 +254,7 @@ impl<B: Backend> Prover for BackendProver<B> {
             load_time: loaded.load_time,
             num_inputs: shape.num_inputs,
             num_aux: shape.num_aux,
+            num_constraints: shape.num_constraints,
         })
     }
 

@@ -16,6 +16,7 @@ use proofmill_shared::telemetry::{ClusterClock, SpanSink};
 
 use crate::actors::{AssignmentIntake, DeviceOwner, ProofPublisher};
 use crate::device::{Device, DeviceChoice, DeviceError, DeviceOptions};
+use crate::proving_key::ShapeResidency;
 
 /// How late the end of the inbox is noticed.
 const END_POLL: Duration = Duration::from_millis(200);
@@ -52,6 +53,8 @@ pub struct GpuWorkerOptions {
     pub store: Store,
     /// Where shapes and keys come from that are not there.
     pub source: Option<ArtifactSource>,
+    /// How much of shapes is held.
+    pub shapes: ShapeResidency,
     /// What to prove on.
     pub device: DeviceChoice,
     /// Assignments it fetches and decodes beyond the one it proves.
@@ -71,6 +74,7 @@ impl GpuWorkerOptions {
             spans: SpanSink::disabled(),
             store,
             source: None,
+            shapes: ShapeResidency::Full,
             device: DeviceChoice::Auto,
             prefetch: 1,
             key_budget_bytes: proofmill_shared::config::KEY_BUDGET_BYTES_DEFAULT.as_u64(),
@@ -99,6 +103,7 @@ impl GpuWorker {
             spans,
             store,
             source,
+            shapes,
             device,
             prefetch,
             key_budget_bytes,
@@ -108,6 +113,7 @@ impl GpuWorker {
             num_threads: None,
             store,
             source,
+            shapes,
             resident_budget: key_budget_bytes,
         };
         let opened = tokio::task::spawn_blocking(move || Device::open(device)).await;
@@ -119,24 +125,7 @@ impl GpuWorker {
             reason = seen.reason,
             "device chosen"
         );
-        let record = WorkerRecord {
-            id,
-            incarnation: Incarnation::generate(),
-            role: Role::Gpu,
-            protocol: PROTOCOL_VERSION,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            host: proofmill_shared::config::host_name(),
-            started_at: clock.now(),
-            slots: 1,
-            prefetch,
-            circuits: Vec::new(),
-            warm: Vec::new(),
-            device: Some(seen.clone()),
-            held: Vec::new(),
-            is_draining: false,
-            clock_offset_micros: clock.wall_offset_micros(),
-            clock_uncertainty_micros: 0,
-        };
+        let record = record(id, prefetch, shapes, seen.clone(), &clock);
         let epoch = broker.cluster_epoch().await?;
         let messaging_system = messaging_system(&broker.describe());
         let (membership, tasks) =
@@ -180,5 +169,34 @@ impl GpuWorker {
         while self.intake.connected() {
             tokio::time::sleep(END_POLL).await;
         }
+    }
+}
+
+/// What the worker says of itself at first.
+fn record(
+    id: WorkerId,
+    prefetch: u32,
+    shapes: ShapeResidency,
+    device: DeviceRecord,
+    clock: &ClusterClock,
+) -> WorkerRecord {
+    WorkerRecord {
+        id,
+        incarnation: Incarnation::generate(),
+        role: Role::Gpu,
+        protocol: PROTOCOL_VERSION,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: proofmill_shared::config::host_name(),
+        started_at: clock.now(),
+        slots: 1,
+        prefetch,
+        circuits: Vec::new(),
+        warm: Vec::new(),
+        device: Some(device),
+        held: Vec::new(),
+        is_draining: false,
+        needs_evaluations: shapes == ShapeResidency::Summary,
+        clock_offset_micros: clock.wall_offset_micros(),
+        clock_uncertainty_micros: 0,
     }
 }

@@ -9,7 +9,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ff::Field;
 use proofmill_shared::assignment::{
     AssignmentCollector, AssignmentEncoder, AssignmentFacts, CHUNK_BYTES_MAX, ChunkPlan,
-    EncodedChunk, Manifest,
+    EncodedChunk, Manifest, PayloadMode,
 };
 use proofmill_shared::broker::PayloadKey;
 use proofmill_shared::groth16::{Assignment, Scalar};
@@ -32,10 +32,8 @@ fn assignment(dense_permille: u32) -> Arc<Assignment> {
             Scalar::from(u64::from(rng.next_u32() & 1))
         }
     };
-    Arc::new(Assignment {
-        input: vec![Scalar::ONE],
-        aux: (0..NUM_AUX).map(|_| value()).collect(),
-    })
+    let aux = (0..NUM_AUX).map(|_| value()).collect();
+    Arc::new(Assignment::new(vec![Scalar::ONE], aux))
 }
 
 fn encode(key: PayloadKey, assignment: &Arc<Assignment>) -> (Vec<EncodedChunk>, Manifest) {
@@ -72,7 +70,7 @@ fn codec(criterion: &mut Criterion) {
         let manifest = manifest.encode();
         let mut group = criterion.benchmark_group(mix);
         group.sample_size(20);
-        group.throughput(Throughput::Bytes(facts.raw_bytes()));
+        group.throughput(Throughput::Bytes(facts.raw_bytes(PayloadMode::Witness)));
         group.bench_function("encode", |bencher| {
             bencher.iter(|| encode(key, black_box(&assignment)));
         });

@@ -4,6 +4,7 @@
 //!
 //! - [`circuit`]: the trait a circuit joins through, the registry, one file per circuit family.
 //! - [`witness`]: from a circuit with values to a checked assignment.
+//! - `handoff`: what of an assignment travels.
 //! - `actors`: tasks in, effects out.
 //! - [`worker`]: a running synth worker, started and drained.
 //! - [`config`], [`process`]: the worker as a process of its own.
@@ -13,6 +14,7 @@
 mod actors;
 pub mod circuit;
 pub mod config;
+mod handoff;
 pub mod process;
 pub mod witness;
 pub mod worker;

@@ -74,6 +74,7 @@ pub async fn run(
     let options = SynthWorkerOptions {
         spans,
         source: config.store.source.clone(),
+        handoff: config.worker.handoff,
         slots: config.worker.slots,
         prefetch: config.worker.prefetch,
         ..SynthWorkerOptions::new(

@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix::{Addr, SyncArbiter};
 use bytes::Bytes;
 use proofmill_shared::broker::{BrokerError, BrokerHandle};
+use proofmill_shared::config::HandoffChoice;
 use proofmill_shared::distribution::ArtifactSource;
 use proofmill_shared::groth16::{Store, StoreError};
 use proofmill_shared::membership::{JournalContext, MemberOptions, Membership};
@@ -16,6 +17,7 @@ use tokio::runtime::Handle;
 
 use crate::actors::{DrainFlag, InputCache, Synthesizer, TaskIntake};
 use crate::circuit::{CircuitError, CircuitRegistry};
+use crate::handoff::Handoff;
 
 /// Why a synth worker does not start.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +56,8 @@ pub struct SynthWorkerOptions {
     pub source: Option<ArtifactSource>,
     /// The circuits it runs.
     pub registry: CircuitRegistry,
+    /// What travels.
+    pub handoff: HandoffChoice,
     /// Tasks it runs at a time, each on a thread of its own.
     pub slots: u32,
     /// Tasks it holds beyond those it runs.
@@ -78,6 +82,7 @@ impl SynthWorkerOptions {
             store,
             registry,
             source: None,
+            handoff: HandoffChoice::Auto,
             slots: 1,
             prefetch: 1,
         }
@@ -108,6 +113,7 @@ impl SynthWorker {
             registry,
             slots,
             prefetch,
+            handoff,
             ..
         } = options;
         let record = WorkerRecord {
@@ -125,6 +131,7 @@ impl SynthWorker {
             device: None,
             held: Vec::new(),
             is_draining: false,
+            needs_evaluations: false,
             clock_offset_micros: clock.wall_offset_micros(),
             clock_uncertainty_micros: 0,
         };
@@ -144,11 +151,13 @@ impl SynthWorker {
             InputCache::default(),
             DrainFlag::default(),
         );
+        let handoff = Handoff::new(handoff);
         let slots = SyncArbiter::start(slots as usize, {
             let draining = draining.clone();
             move || {
                 let (registry, inputs) = (registry.clone(), inputs.clone());
-                Synthesizer::new(registry, inputs, runtime.clone(), draining.clone())
+                let (runtime, draining) = (runtime.clone(), draining.clone());
+                Synthesizer::new(registry, inputs, runtime, draining, handoff.clone())
             }
         });
         let intake = TaskIntake::start_on(Arc::new(journal), slots, tasks);

@@ -163,6 +163,7 @@ mod tests {
             device: None,
             held: Vec::new(),
             is_draining: false,
+            needs_evaluations: false,
             clock_offset_micros: 0,
             clock_uncertainty_micros: 0,
         }

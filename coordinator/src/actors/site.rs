@@ -25,6 +25,7 @@ pub(crate) struct Site {
     leader: AtomicU64,
     is_ready: AtomicBool,
     active: AtomicUsize,
+    needs_evaluations: AtomicBool,
     epoch: OnceLock<UnixMicros>,
     circuits: RwLock<Vec<CircuitRecord>>,
 }
@@ -38,6 +39,7 @@ impl Site {
             leader: AtomicU64::new(0),
             is_ready: AtomicBool::new(false),
             active: AtomicUsize::new(0),
+            needs_evaluations: AtomicBool::new(false),
             epoch: OnceLock::new(),
             circuits: RwLock::new(Vec::new()),
         }
@@ -79,6 +81,15 @@ impl Site {
 
     pub(crate) fn set_active(&self, active: usize) {
         self.active.store(active, Ordering::Relaxed);
+    }
+
+    /// True if some GPU worker holds no matrices: assignments must bring their evaluations.
+    pub(crate) fn needs_evaluations(&self) -> bool {
+        self.needs_evaluations.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_needs_evaluations(&self, is_needed: bool) {
+        self.needs_evaluations.store(is_needed, Ordering::Relaxed);
     }
 
     /// The instant from which timelines count; the Unix epoch until the broker has told.

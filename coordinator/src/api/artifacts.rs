@@ -23,8 +23,8 @@ use super::server::ApiState;
 /// What of this machine's store the API gives away.
 #[derive(Debug, Clone)]
 pub struct ArtifactConfig {
-    /// The store; shapes are always given and taken.
-    pub store: Store,
+    /// The store, if there is one; its shapes are always given, and more are taken.
+    pub store: Option<Store>,
     /// True if keys are given too.
     pub is_key_served: bool,
 }
@@ -46,7 +46,7 @@ pub(crate) async fn get_shape(
     state: Data<ApiState>,
     DigestPath(shape): DigestPath,
 ) -> Result<HttpResponse, Refusal> {
-    send(&request, &state.artifacts.store.shape_path(shape), shape).await
+    send(&request, &store(&state)?.shape_path(shape), shape).await
 }
 
 /// Sends the key of the circuit whose shape has this digest.
@@ -66,16 +66,13 @@ pub(crate) async fn get_key(
     state: Data<ApiState>,
     DigestPath(shape): DigestPath,
 ) -> Result<HttpResponse, Refusal> {
-    let ArtifactConfig {
-        store,
-        is_key_served,
-    } = &state.artifacts;
-    if !is_key_served {
+    if !state.artifacts.is_key_served {
         return Err(Refusal::new(
             ProblemCode::KeysNotServed,
             "this coordinator does not give keys away",
         ));
     }
+    let store = store(&state)?;
     let Some(digest) = store.checked_key(shape).map_err(store_fault)? else {
         let detail = format!("no checked key for shape {shape} is in the coordinator's store");
         return Err(Refusal::new(ProblemCode::UnknownArtifact, detail));
@@ -102,7 +99,7 @@ pub(crate) async fn put_shape(
     DigestPath(shape): DigestPath,
     payload: Payload,
 ) -> Result<HttpResponse, Refusal> {
-    let store = &state.artifacts.store;
+    let store = store(&state)?;
     if request
         .headers()
         .get(CONTENT_TYPE)
@@ -144,6 +141,15 @@ pub(crate) async fn put_shape(
             Err(refusal)
         }
     }
+}
+
+fn store(state: &ApiState) -> Result<&Store, Refusal> {
+    state.artifacts.store.as_ref().ok_or_else(|| {
+        Refusal::new(
+            ProblemCode::UnknownArtifact,
+            "this coordinator has no store: neither store.home nor HOME is set",
+        )
+    })
 }
 
 async fn receive(mut payload: Payload, path: &Path) -> Result<(), Refusal> {

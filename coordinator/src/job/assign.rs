@@ -74,6 +74,8 @@ impl Change {
                 key,
                 circuit,
                 partition,
+                // Known where it is posted.
+                needs_evaluations: false,
             }),
             (Unit::Partition(partition), Stage::Proving) => Task::Prove(ProveTask {
                 key,

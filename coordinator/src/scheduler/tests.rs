@@ -38,6 +38,7 @@ fn worker(name: &str, role: Role, slots: u32, prefetch: u32) -> WorkerRecord {
         device: None,
         held: Vec::new(),
         is_draining: false,
+        needs_evaluations: false,
         clock_offset_micros: 0,
         clock_uncertainty_micros: 0,
     }

@@ -9,7 +9,6 @@ use std::time::Duration;
 use proofmill_coordinator::actors::{Coordinator, CoordinatorOptions};
 use proofmill_coordinator::api::{ApiConfig, ArtifactConfig, serve};
 use proofmill_shared::broker::{Broker, MemoryBroker, MemoryConfig};
-use proofmill_shared::groth16::Store;
 use proofmill_shared::protocol::JobId;
 use proofmill_shared::telemetry::ClusterClock;
 use proofmill_synth_worker::circuit::CircuitRegistry;
@@ -55,7 +54,7 @@ fn coordinator() -> SocketAddr {
                 input_bytes_max: INPUT_BYTES_MAX,
                 clock,
                 artifacts: ArtifactConfig {
-                    store: Store::new("never read"),
+                    store: None,
                     is_key_served: false,
                 },
             };

@@ -56,7 +56,7 @@ impl Site {
                     input_bytes_max: 1 << 20,
                     clock,
                     artifacts: ArtifactConfig {
-                        store: served,
+                        store: Some(served),
                         is_key_served,
                     },
                 };

@@ -169,6 +169,7 @@ async fn fetch(
         shape: attempt.task.shape,
         num_inputs: circuit.num_inputs,
         num_aux: circuit.num_aux,
+        num_constraints: circuit.num_constraints,
     };
     let cancel = attempt.ticket.cancel_flag();
     let fetched = fetcher.fetch(facts, None, move || cancel.is_raised()).await;

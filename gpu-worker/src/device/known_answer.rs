@@ -86,11 +86,7 @@ fn circuit() -> (Shape, Assignment) {
         },
         digest: Digest::of(b"known answer"),
     };
-    let assignment = Assignment {
-        input: vec![Scalar::ONE, last],
-        aux: values,
-    };
-    (shape, assignment)
+    (shape, Assignment::new(vec![Scalar::ONE, last], values))
 }
 
 /// The rows of a matrix as they are written down.

@@ -82,6 +82,7 @@ fn options(choice: DeviceChoice) -> DeviceOptions {
         num_threads: NonZeroUsize::new(2),
         store: store(),
         source: None,
+        shapes: ShapeResidency::Full,
         resident_budget: u64::MAX,
     }
 }

@@ -1,7 +1,7 @@
 //! `Assignment → ConstraintEvaluations`: the witness goes to the device, which evaluates the matrices on it.
 
 use ff::Field;
-use proofmill_shared::groth16::{Assignment, Scalar};
+use proofmill_shared::groth16::{Assignment, Scalar, ShapeError};
 
 use super::ProveError;
 use crate::backend::{Backend, LoadedCircuit};
@@ -14,7 +14,7 @@ pub(super) struct ConstraintEvaluations<'a, B: Backend> {
     pub(super) values: B::Evaluations,
 }
 
-/// Evaluates A and B on an assignment.
+/// Evaluates A and B on an assignment, or takes the evaluations that it brings.
 ///
 /// # Errors
 /// [`ProveError::Assignment`] if the assignment has other counts than the circuit; [`ProveError::LeadingOne`] if its
@@ -34,6 +34,10 @@ pub(super) fn evaluate<'a, B: Backend>(
         .shape()
         .check_assignment(assignment)
         .map_err(ProveError::Assignment)?;
+    if assignment.evaluations.is_none() && circuit.shape().is_summary() {
+        let shape = circuit.shape().digest;
+        return Err(ProveError::Assignment(ShapeError::NoMatrices { shape }));
+    }
     let witness = backend.upload(circuit, assignment)?;
     let values = backend.evaluate(circuit, &witness)?;
     Ok(ConstraintEvaluations { witness, values })

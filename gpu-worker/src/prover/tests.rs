@@ -8,6 +8,7 @@ use bellperson::groth16::{create_proof, generate_random_parameters};
 use blstrs::Bls12;
 use ff::Field;
 use proofmill_shared::groth16::{Check, ProvingKey, Scalar, Shape, generate_development_key};
+use proofmill_shared::protocol::FailureKind;
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 
@@ -101,6 +102,39 @@ impl StepObserver for Stopper {
                     left.checked_sub(1)
                 });
         answered.is_err()
+    }
+}
+
+#[test]
+fn evaluations_stand_in_for_the_matrices_byte_for_byte() {
+    let backend = backend();
+    for seed in 0..4 {
+        let loaded = Loaded::with_own_key(&backend, &small_order(seed));
+        let (circuit, assignment) = (&loaded.circuit, &loaded.r1cs.assignment);
+        let shape = circuit.shape();
+        let summary = Shape::summary_of_file(&shape.encode()).unwrap();
+        let summary = Shape::decode_summary(&summary, shape.digest).unwrap();
+        let key = Arc::new(circuit.key().clone());
+        let bare = backend.load(Arc::new(summary), key).unwrap();
+        let prove =
+            |circuit, assignment| prove(&backend, circuit, assignment, &blinding(seed), &());
+
+        let evaluated = Assignment {
+            evaluations: Some(shape.evaluate(assignment).unwrap()),
+            ..assignment.clone()
+        };
+        let expected = prove(circuit, assignment).unwrap().to_bytes();
+        assert_eq!(prove(&bare, &evaluated).unwrap().to_bytes(), expected);
+        assert_eq!(prove(circuit, &evaluated).unwrap().to_bytes(), expected);
+
+        let refused = prove(&bare, assignment).unwrap_err();
+        assert_eq!(refused.failure().kind, FailureKind::BadPayload, "{refused}");
+        let mut short = evaluated.clone();
+        short.evaluations.as_mut().unwrap().b.pop();
+        assert!(matches!(
+            prove(&bare, &short),
+            Err(ProveError::Assignment(_))
+        ));
     }
 }
 

@@ -5,12 +5,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use proofmill_shared::distribution::{Artifact, ArtifactSource};
+use proofmill_shared::distribution::{Artifact, ArtifactSource, DistributionError};
 use proofmill_shared::groth16::{PreparedVerifyingKey, Store, StoreError};
 use proofmill_shared::protocol::Digest;
 
 use super::LoadError;
 use crate::backend::{Backend, LoadedCircuit};
+
+/// How much of a shape a host holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ShapeResidency {
+    /// All of it: constraints are evaluated here.
+    #[default]
+    Full,
+    /// Counts and densities: evaluations come with the assignment.
+    Summary,
+}
 
 /// A circuit on the device, with what verifies its proofs.
 pub struct ResidentCircuit<B: Backend> {
@@ -65,6 +75,7 @@ pub struct ResidentCircuits<B: Backend> {
     backend: Arc<B>,
     store: Store,
     source: Option<ArtifactSource>,
+    shapes: ShapeResidency,
     budget: u64,
     /// Held while a circuit is loaded: one at a time, for a load uses all cores and must know what is resident.
     loading: Mutex<()>,
@@ -81,11 +92,18 @@ struct Entry<B: Backend> {
 impl<B: Backend> ResidentCircuits<B> {
     /// Starts with none; shapes and keys come from a store, and what that lacks from the source, if there is one; at most
     /// `budget` bytes stay.
-    pub fn new(backend: Arc<B>, store: Store, source: Option<ArtifactSource>, budget: u64) -> Self {
+    pub fn new(
+        backend: Arc<B>,
+        store: Store,
+        source: Option<ArtifactSource>,
+        shapes: ShapeResidency,
+        budget: u64,
+    ) -> Self {
         Self {
             backend,
             store,
             source,
+            shapes,
             budget,
             loading: Mutex::new(()),
             entries: Mutex::default(),
@@ -137,8 +155,18 @@ impl<B: Backend> ResidentCircuits<B> {
     }
 
     fn load(&self, digest: &Digest) -> Result<Arc<ResidentCircuit<B>>, LoadError> {
-        self.fetch(Artifact::Shape(*digest))?;
-        let shape = self.store.shape(*digest)?;
+        let shape = match self.shapes {
+            ShapeResidency::Full => {
+                self.fetch(|source, store| {
+                    source.fetch(store, Artifact::Shape(*digest)).map(drop)
+                })?;
+                self.store.shape(*digest)?
+            }
+            ShapeResidency::Summary => {
+                self.fetch(|source, store| source.fetch_summary(store, *digest))?;
+                self.store.shape_summary(*digest)?
+            }
+        };
         let bytes = self.backend.bytes_needed(&shape);
         if bytes > self.budget {
             return Err(LoadError::OverBudget {
@@ -147,7 +175,7 @@ impl<B: Backend> ResidentCircuits<B> {
                 budget: self.budget,
             });
         }
-        self.fetch(Artifact::Key(*digest))?;
+        self.fetch(|source, store| source.fetch(store, Artifact::Key(*digest)).map(drop))?;
         let key = self.store.open_key(*digest)?;
         key.fits(&shape).map_err(|source| StoreError::Key {
             path: self.store.key_path(*digest),
@@ -170,11 +198,12 @@ impl<B: Backend> ResidentCircuits<B> {
     }
 
     /// Brings what the store lacks, where there is a source.
-    fn fetch(&self, artifact: Artifact) -> Result<(), LoadError> {
+    fn fetch(
+        &self,
+        fetch: impl Fn(&ArtifactSource, &Store) -> Result<(), DistributionError>,
+    ) -> Result<(), LoadError> {
         if let Some(source) = &self.source {
-            source
-                .fetch(&self.store, artifact)
-                .map_err(|error| LoadError::Distribution(Box::new(error)))?;
+            fetch(source, &self.store).map_err(|error| LoadError::Distribution(Box::new(error)))?;
         }
         Ok(())
     }

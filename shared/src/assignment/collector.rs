@@ -31,7 +31,7 @@ pub struct AssignmentCollector {
 
 impl AssignmentCollector {
     /// Starts to collect an assignment. The counts come from the circuit's shape, never from the payload: they bound the
-    /// memory, which is 32 bytes a variable and at most [`HELD_CHUNKS_MAX`] chunks.
+    /// memory, which is 32 bytes a variable, 64 a constraint if evaluations travel, and at most [`HELD_CHUNKS_MAX`] chunks.
     ///
     /// # Errors
     /// [`CodecError::TooManyVariables`].
@@ -117,14 +117,11 @@ impl AssignmentCollector {
         if let Some(header) = self.decoder.header()
             && *header != manifest.header
         {
-            equal(
-                "block length",
-                manifest.header.block_len.into(),
-                header.block_len.into(),
-            )?;
+            return Err(CodecError::OtherHeader { chunk: 0 });
         }
-        let (expected, found) = (self.facts.raw_bytes(), self.decoder.raw_bytes());
+        let expected = self.facts.raw_bytes(manifest.header.mode);
+        let found = self.decoder.raw_bytes();
         equal("number of decoded bytes", expected, found)?;
-        Ok(self.decoder.finish())
+        Ok(self.decoder.finish(manifest.header.mode))
     }
 }

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 use super::block::{self, BlockFault, BlockFrame};
 use super::chunk::ChunkView;
 use super::error::{AssignmentVector, CodecError};
-use super::header::{AssignmentFacts, BlockPlace, Header};
-use crate::groth16::{Assignment, Scalar};
+use super::header::{AssignmentFacts, BlockPlace, Header, PayloadMode};
+use crate::groth16::{Assignment, Evaluations, Scalar};
 use crate::protocol::Digest;
 
 /// Most blocks decoded at a time: their 2 MiB each are zeroed just before, and should still be in the cache.
@@ -40,13 +40,17 @@ impl AssignmentDecoder {
         let (header, digest) = match self.header {
             Some((header, digest)) if header == chunk.header => (header, digest),
             Some(_) => {
-                return Err(CodecError::BlockLength {
-                    found: chunk.header.block_len,
-                });
+                return Err(CodecError::OtherHeader { chunk: index });
             }
             None => {
                 self.assignment.input.reserve_exact(self.facts.num_inputs);
                 self.assignment.aux.reserve_exact(self.facts.num_aux);
+                if chunk.header.mode == PayloadMode::Evaluated {
+                    self.assignment.evaluations = Some(Evaluations {
+                        a: Vec::with_capacity(self.facts.num_constraints),
+                        b: Vec::with_capacity(self.facts.num_constraints),
+                    });
+                }
                 *self.header.insert((chunk.header, chunk.header.digest()))
             }
         };
@@ -77,13 +81,25 @@ impl AssignmentDecoder {
     }
 
     /// Bytes of the scalars that were decoded so far.
-    pub(super) const fn raw_bytes(&self) -> u64 {
-        (self.assignment.input.len() as u64 + self.assignment.aux.len() as u64) * 32
+    pub(super) fn raw_bytes(&self) -> u64 {
+        let Assignment {
+            input,
+            aux,
+            evaluations,
+        } = &self.assignment;
+        let evaluations = evaluations
+            .as_ref()
+            .map_or(0, |found| found.a.len() + found.b.len());
+        (input.len() + aux.len() + evaluations) as u64 * 32
     }
 
-    /// What was decoded.
-    pub(super) fn finish(self) -> Assignment {
-        self.assignment
+    /// What was decoded, in the mode that the manifest says: without a chunk there is nothing else to tell it.
+    pub(super) fn finish(self, mode: PayloadMode) -> Assignment {
+        let mut assignment = self.assignment;
+        if mode == PayloadMode::Evaluated {
+            assignment.evaluations.get_or_insert_default();
+        }
+        assignment
     }
 
     /// How many of the next blocks are decoded together: of one vector, and no more than the threads can take.
@@ -111,10 +127,15 @@ impl AssignmentDecoder {
         let (Some(first), Some(last)) = (places.first(), places.last()) else {
             return Ok(());
         };
+        let evaluations = self.assignment.evaluations.as_mut();
         let vector = match first.vector {
-            AssignmentVector::Input => &mut self.assignment.input,
-            AssignmentVector::Aux => &mut self.assignment.aux,
+            AssignmentVector::Input => Some(&mut self.assignment.input),
+            AssignmentVector::Aux => Some(&mut self.assignment.aux),
+            AssignmentVector::EvaluationsA => evaluations.map(|found| &mut found.a),
+            AssignmentVector::EvaluationsB => evaluations.map(|found| &mut found.b),
         };
+        // Made with the first chunk, whose header all others share.
+        let Some(vector) = vector else { return Ok(()) };
         vector.resize(last.start + last.len, Scalar::ZERO);
         let next_block = self.next_block;
         vector[first.start..]

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::block::{self, BlockScratch, EncodingMix};
 use super::chunk::{CHUNK_FRAME_BYTES, ChunkPlan, EncodedChunk, OpenChunk};
 use super::error::{AssignmentVector, CodecError};
-use super::header::{AssignmentFacts, Header};
+use super::header::{AssignmentFacts, Header, PayloadMode};
 use super::manifest::{ChunkEntry, Manifest};
 use crate::broker::PayloadKey;
 use crate::groth16::{Assignment, Scalar};
@@ -72,10 +72,15 @@ impl AssignmentEncoder {
             shape,
             num_inputs: assignment.input.len(),
             num_aux: assignment.aux.len(),
+            num_constraints: assignment
+                .evaluations
+                .as_ref()
+                .map_or(0, |evaluations| evaluations.a.len()),
         };
         facts.check()?;
         let header = Header {
             facts,
+            mode: PayloadMode::of(&assignment),
             block_len: plan.block_len,
         };
         Ok(Self {
@@ -144,11 +149,14 @@ impl AssignmentEncoder {
         match self.header.place(block) {
             None => &[],
             Some(place) => {
+                let evaluations = self.assignment.evaluations.as_ref();
                 let vector = match place.vector {
-                    AssignmentVector::Input => &self.assignment.input,
-                    AssignmentVector::Aux => &self.assignment.aux,
+                    AssignmentVector::Input => Some(&self.assignment.input),
+                    AssignmentVector::Aux => Some(&self.assignment.aux),
+                    AssignmentVector::EvaluationsA => evaluations.map(|found| &found.a),
+                    AssignmentVector::EvaluationsB => evaluations.map(|found| &found.b),
                 };
-                &vector[place.start..place.start + place.len]
+                vector.map_or(&[], |vector| &vector[place.start..place.start + place.len])
             }
         }
     }

@@ -9,6 +9,10 @@ pub enum AssignmentVector {
     Input,
     /// Private part.
     Aux,
+    /// A·w, if evaluations travel.
+    EvaluationsA,
+    /// B·w, if evaluations travel.
+    EvaluationsB,
 }
 
 impl fmt::Display for AssignmentVector {
@@ -16,6 +20,8 @@ impl fmt::Display for AssignmentVector {
         f.write_str(match self {
             Self::Input => "input",
             Self::Aux => "aux",
+            Self::EvaluationsA => "evaluations of A",
+            Self::EvaluationsB => "evaluations of B",
         })
     }
 }
@@ -52,6 +58,12 @@ pub enum CodecError {
         found: u16,
         /// The version this process reads.
         expected: u16,
+    },
+    /// Chunks or manifest disagree about what travels and how it is cut.
+    #[error("chunk {chunk} has another header than the rest of its assignment")]
+    OtherHeader {
+        /// Index of the chunk.
+        chunk: u32,
     },
     /// A mode or sealing that this version does not know.
     #[error("assignment has {what} {found}, which this process does not know: upgrade it")]

@@ -139,6 +139,7 @@ const fn payload_kind(error: &CodecError) -> (FailureKind, &'static str) {
         | CodecError::TrailingBytes { .. }
         | CodecError::WrongMagic { .. }
         | CodecError::BlockLength { .. }
+        | CodecError::OtherHeader { .. }
         | CodecError::ChunkIndex { .. }
         | CodecError::BlockOrder { .. }
         | CodecError::TooManyBlocks { .. }

@@ -3,14 +3,15 @@
 //! Layout, little-endian, [`HEADER_BYTES`] bytes: magic (8), version u16, mode u8, sealing u8, block length u32, shape
 //! digest (32), job (16, big-endian as a UUID), partition u32, attempt u32, num_inputs u64, num_aux u64.
 //!
-//! A later version may add modes (constraint evaluations beside the witness) and sealing: a reader refuses a code that it
-//! does not know by name.
+//! A later version may add modes and sealing within the codec (the broker seals whole entries): a reader refuses a code
+//! that it does not know by name.
 
 use uuid::Uuid;
 
 use super::error::{AssignmentVector, CodecError};
 use super::reader::Reader;
 use crate::broker::PayloadKey;
+use crate::groth16::Assignment;
 use crate::protocol::{Digest, JobId};
 
 /// Version of header, chunks, blocks and manifest.
@@ -31,9 +32,6 @@ pub const VARIABLES_MAX: u64 = u32::MAX as u64;
 /// Marks an encoded assignment.
 const MAGIC: [u8; 8] = *b"PMASSIGN";
 
-/// Mode: input and aux, nothing else.
-const MODE_WITNESS: u8 = 0;
-
 /// Sealing: none.
 const SEALING_NONE: u8 = 0;
 
@@ -48,18 +46,70 @@ pub struct AssignmentFacts {
     pub num_inputs: usize,
     /// Private variables, as the shape has them.
     pub num_aux: usize,
+    /// Constraints, as the shape has them: the length of each vector of evaluations, if they come.
+    pub num_constraints: usize,
+}
+
+/// What travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PayloadMode {
+    /// Input and aux; the rest follows from the shape.
+    Witness,
+    /// A·w and B·w as well, for hosts that hold no matrices.
+    Evaluated,
+}
+
+impl PayloadMode {
+    /// What travels of an assignment.
+    #[must_use]
+    pub const fn of(assignment: &Assignment) -> Self {
+        match assignment.evaluations {
+            None => Self::Witness,
+            Some(_) => Self::Evaluated,
+        }
+    }
+
+    /// The mode as spans name it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Witness => "witness",
+            Self::Evaluated => "evaluated",
+        }
+    }
+
+    const fn code(self) -> u8 {
+        match self {
+            Self::Witness => 0,
+            Self::Evaluated => 1,
+        }
+    }
+
+    const fn of_code(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::Witness),
+            1 => Some(Self::Evaluated),
+            _ => None,
+        }
+    }
 }
 
 impl AssignmentFacts {
-    /// Size of the assignment at 32 bytes a scalar.
+    /// Size of what travels in a mode, at 32 bytes a scalar.
     #[must_use]
-    pub const fn raw_bytes(&self) -> u64 {
-        (self.num_inputs as u64 + self.num_aux as u64) * 32
+    pub const fn raw_bytes(&self, mode: PayloadMode) -> u64 {
+        let variables = self.num_inputs as u64 + self.num_aux as u64;
+        let evaluations = match mode {
+            PayloadMode::Witness => 0,
+            PayloadMode::Evaluated => 2 * self.num_constraints as u64,
+        };
+        (variables + evaluations) * 32
     }
 
     /// Checks that the counts can be coded.
     pub(super) fn check(&self) -> Result<(), CodecError> {
-        let found = (self.num_inputs as u64).saturating_add(self.num_aux as u64);
+        let variables = (self.num_inputs as u64).saturating_add(self.num_aux as u64);
+        let found = variables.max(self.num_constraints as u64);
         if found > VARIABLES_MAX {
             return Err(CodecError::TooManyVariables {
                 found,
@@ -75,11 +125,19 @@ impl AssignmentFacts {
 pub struct Header {
     /// Which assignment.
     pub facts: AssignmentFacts,
+    /// What travels.
+    pub mode: PayloadMode,
     /// Scalars in a block; the last block of a vector holds what is left.
     pub block_len: u32,
 }
 
 impl Header {
+    /// Size of what travels at 32 bytes a scalar.
+    #[must_use]
+    pub const fn raw_bytes(&self) -> u64 {
+        self.facts.raw_bytes(self.mode)
+    }
+
     /// Writes the header.
     #[must_use]
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
@@ -88,11 +146,13 @@ impl Header {
             shape,
             num_inputs,
             num_aux,
+            // Follows from the shape, which is bound.
+            num_constraints: _,
         } = self.facts;
         let mut out = Vec::with_capacity(HEADER_BYTES);
         out.extend(MAGIC);
         out.extend(CODEC_VERSION.to_le_bytes());
-        out.extend([MODE_WITNESS, SEALING_NONE]);
+        out.extend([self.mode.code(), SEALING_NONE]);
         out.extend(self.block_len.to_le_bytes());
         out.extend(shape.0);
         out.extend(key.job.trace_id().to_be_bytes());
@@ -122,11 +182,11 @@ impl Header {
                 expected: CODEC_VERSION,
             });
         }
-        for (what, known) in [("mode", MODE_WITNESS), ("sealing", SEALING_NONE)] {
-            let [found] = reader.array()?;
-            if found != known {
-                return Err(CodecError::Unsupported { what, found });
-            }
+        let [mode, sealing] = reader.array()?;
+        let unsupported = |what, found| CodecError::Unsupported { what, found };
+        let mode = PayloadMode::of_code(mode).ok_or(unsupported("mode", mode))?;
+        if sealing != SEALING_NONE {
+            return Err(unsupported("sealing", sealing));
         }
         let block_len = reader.u32()?;
         if !block_len.is_power_of_two() || !(BLOCK_LEN_MIN..=BLOCK_LEN_MAX).contains(&block_len) {
@@ -151,6 +211,7 @@ impl Header {
         reader.finish()?;
         Ok(Self {
             facts: *expected,
+            mode,
             block_len,
         })
     }
@@ -161,31 +222,44 @@ impl Header {
         Digest::of(&self.encode())
     }
 
-    /// Number of blocks: those of the inputs, then those of aux.
+    /// The vectors that travel, in order, with their lengths.
+    fn vectors(&self) -> impl Iterator<Item = (AssignmentVector, usize)> {
+        let facts = self.facts;
+        let count = match self.mode {
+            PayloadMode::Witness => 2,
+            PayloadMode::Evaluated => 4,
+        };
+        let vectors = [
+            (AssignmentVector::Input, facts.num_inputs),
+            (AssignmentVector::Aux, facts.num_aux),
+            (AssignmentVector::EvaluationsA, facts.num_constraints),
+            (AssignmentVector::EvaluationsB, facts.num_constraints),
+        ];
+        vectors.into_iter().take(count)
+    }
+
+    /// Number of blocks: those of each vector in turn.
     pub(super) fn block_count(&self) -> usize {
         let len = self.block_len as usize;
-        self.facts.num_inputs.div_ceil(len) + self.facts.num_aux.div_ceil(len)
+        self.vectors().map(|(_, count)| count.div_ceil(len)).sum()
     }
 
     /// Where a block's scalars belong; `None` past the last block.
-    pub(super) fn place(&self, block: usize) -> Option<BlockPlace> {
+    pub(super) fn place(&self, mut block: usize) -> Option<BlockPlace> {
         let len = self.block_len as usize;
-        let input_blocks = self.facts.num_inputs.div_ceil(len);
-        let (vector, block, count) = if block < input_blocks {
-            (AssignmentVector::Input, block, self.facts.num_inputs)
-        } else {
-            (
-                AssignmentVector::Aux,
-                block - input_blocks,
-                self.facts.num_aux,
-            )
-        };
-        let start = block * len;
-        (start < count).then(|| BlockPlace {
-            vector,
-            start,
-            len: len.min(count - start),
-        })
+        for (vector, count) in self.vectors() {
+            let blocks = count.div_ceil(len);
+            if block < blocks {
+                let start = block * len;
+                return Some(BlockPlace {
+                    vector,
+                    start,
+                    len: len.min(count - start),
+                });
+            }
+            block -= blocks;
+        }
+        None
     }
 }
 
@@ -229,6 +303,7 @@ mod tests {
             shape: Digest::of(b"shape"),
             num_inputs: 5,
             num_aux: 2 * 1024 + 1,
+            num_constraints: 1025,
         }
     }
 
@@ -236,6 +311,7 @@ mod tests {
     fn a_header_reads_back() {
         let header = Header {
             facts: facts(),
+            mode: PayloadMode::Evaluated,
             block_len: BLOCK_LEN_MIN,
         };
         assert_eq!(Header::decode(&header.encode(), &facts()), Ok(header));
@@ -245,6 +321,7 @@ mod tests {
     fn every_flipped_bit_of_a_header_is_noticed() {
         let header = Header {
             facts: facts(),
+            mode: PayloadMode::Evaluated,
             block_len: BLOCK_LEN_MIN,
         };
         let bytes = header.encode();
@@ -259,6 +336,7 @@ mod tests {
     fn an_assignment_of_another_attempt_is_refused_by_name() {
         let header = Header {
             facts: facts(),
+            mode: PayloadMode::Evaluated,
             block_len: BLOCK_LEN_MIN,
         };
         let mut other = facts();
@@ -277,6 +355,7 @@ mod tests {
     fn blocks_never_span_two_vectors() {
         let header = Header {
             facts: facts(),
+            mode: PayloadMode::Evaluated,
             block_len: BLOCK_LEN_MIN,
         };
         let lens: Vec<_> = (0..)
@@ -290,8 +369,17 @@ mod tests {
                 (AssignmentVector::Aux, 0, 1024),
                 (AssignmentVector::Aux, 1024, 1024),
                 (AssignmentVector::Aux, 2048, 1),
+                (AssignmentVector::EvaluationsA, 0, 1024),
+                (AssignmentVector::EvaluationsA, 1024, 1),
+                (AssignmentVector::EvaluationsB, 0, 1024),
+                (AssignmentVector::EvaluationsB, 1024, 1),
             ]
         );
-        assert_eq!(header.block_count(), 4);
+        assert_eq!(header.block_count(), 8);
+        let witness = Header {
+            mode: PayloadMode::Witness,
+            ..header
+        };
+        assert_eq!(witness.block_count(), 4);
     }
 }

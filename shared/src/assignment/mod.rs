@@ -36,7 +36,7 @@ pub use self::fetcher::{
 };
 pub use self::header::{
     AssignmentFacts, BLOCK_LEN_MAX, BLOCK_LEN_MIN, CODEC_VERSION, HEADER_BYTES, Header,
-    VARIABLES_MAX,
+    PayloadMode, VARIABLES_MAX,
 };
 pub use self::manifest::{ChunkEntry, Manifest};
 pub use self::publisher::{

@@ -12,6 +12,7 @@ use super::block::EncodingMix;
 use super::chunk::{ChunkPlan, EncodedChunk};
 use super::encoder::AssignmentEncoder;
 use super::failure::PublishError;
+use super::header::PayloadMode;
 use super::manifest::Manifest;
 use crate::broker::{BrokerError, BrokerHandle, PayloadEntry, PayloadKey, Retryability};
 use crate::groth16::Assignment;
@@ -57,6 +58,8 @@ pub struct ShippedReport {
     pub send_time: Duration,
     /// Encodings of the blocks.
     pub mix: EncodingMix,
+    /// What travelled.
+    pub mode: PayloadMode,
 }
 
 /// Sends assignments to a broker. Cheap to clone.
@@ -157,12 +160,13 @@ impl AssignmentPublisher {
         Ok(ShippedReport {
             manifest_digest: Digest::of(&manifest),
             bytes: encoded.manifest.payload_bytes() + manifest.len() as u64,
-            raw_bytes: encoded.manifest.header.facts.raw_bytes(),
+            raw_bytes: encoded.manifest.header.raw_bytes(),
             chunks: u32::try_from(encoded.manifest.chunks.len()).unwrap_or(u32::MAX),
             manifest,
             encode_time: encoded.time,
             send_time: sending_since.elapsed(),
             mix: encoded.mix,
+            mode: encoded.manifest.header.mode,
         })
     }
 

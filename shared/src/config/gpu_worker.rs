@@ -31,6 +31,7 @@ pub(super) struct GpuWorkerSection {
     prefetch: Option<Scalar>,
     key_budget_bytes: Option<Scalar>,
     insecure_keys: Option<Scalar>,
+    shapes: Option<Scalar>,
 }
 
 /// How a GPU worker runs.
@@ -50,6 +51,9 @@ pub struct GpuWorkerSettings {
     /// `gpu_worker.insecure_keys`: true takes keys that let anyone forge proofs, for development; written into every
     /// job's record. Default false.
     pub is_insecure_key_allowed: bool,
+    /// `gpu_worker.shapes`: `full` holds the matrices of circuits and is sent witnesses; `summary` holds counts and
+    /// densities only, and is sent evaluations too: less memory, more bytes on the network. Default `full`.
+    pub is_summary_only: bool,
 }
 
 impl GpuWorkerSettings {
@@ -61,6 +65,7 @@ impl GpuWorkerSettings {
         let prefetch = read!(raw.gpu_worker.prefetch)?.unwrap_or(GPU_PREFETCH_DEFAULT);
         let device: String =
             read!(raw.gpu_worker.device)?.unwrap_or_else(|| DEVICE_DEFAULT.to_owned());
+        let shapes: Option<String> = read!(raw.gpu_worker.shapes)?;
         if device.is_empty() || device.len() > DEVICE_LEN_MAX {
             return Err(raw.refuse("gpu_worker.device", "expected auto, cpu or a device's name"));
         }
@@ -70,6 +75,11 @@ impl GpuWorkerSettings {
             prefetch: raw.within("gpu_worker.prefetch", prefetch, 0..=PREFETCH_MAX)?,
             key_budget_bytes: read!(raw.gpu_worker.key_budget_bytes)?
                 .unwrap_or(KEY_BUDGET_BYTES_DEFAULT),
+            is_summary_only: match shapes.as_deref() {
+                None | Some("full") => false,
+                Some("summary") => true,
+                Some(_) => return Err(raw.refuse("gpu_worker.shapes", "expected full or summary")),
+            },
             is_insecure_key_allowed: read!(raw.gpu_worker.insecure_keys)?.unwrap_or(false),
         })
     }

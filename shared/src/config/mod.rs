@@ -36,7 +36,7 @@ pub use self::raw::{RawConfig, Scalar};
 pub use self::sources::{ConfigSources, DEFAULT_FILE, FILE_BYTES_MAX, Flags};
 pub use self::store::StoreSettings;
 pub use self::synth_worker::{
-    SLOTS_DEFAULT, SLOTS_MAX, SYNTH_PREFETCH_DEFAULT, SynthWorkerSettings,
+    HandoffChoice, SLOTS_DEFAULT, SLOTS_MAX, SYNTH_PREFETCH_DEFAULT, SynthWorkerSettings,
 };
 pub use self::telemetry::{LOG_DEFAULT, LogFormat, TelemetrySettings};
 pub use self::units::{ByteSize, HumanDuration, UnitError};

@@ -1,5 +1,7 @@
 //! Section `[synth_worker]`.
 
+use std::str::FromStr;
+
 use serde::Deserialize;
 
 use super::identity::id_or_default;
@@ -16,12 +18,43 @@ pub const SLOTS_MAX: u32 = 1024;
 /// Tasks held beyond those that run unless configured: hides the round trip of the next assignment.
 pub const SYNTH_PREFETCH_DEFAULT: u32 = 1;
 
+/// What the operator wants to travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HandoffChoice {
+    /// Whatever suits the GPU workers that are there, and the network.
+    #[default]
+    Auto,
+    /// The witness alone.
+    Witness,
+    /// Evaluations too, always.
+    Evaluated,
+}
+
+/// A choice that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected auto, witness or evaluated, found {0:?}")]
+pub struct UnknownHandoff(String);
+
+impl FromStr for HandoffChoice {
+    type Err = UnknownHandoff;
+
+    fn from_str(text: &str) -> Result<Self, UnknownHandoff> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "witness" => Ok(Self::Witness),
+            "evaluated" => Ok(Self::Evaluated),
+            _ => Err(UnknownHandoff(text.to_owned())),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct SynthWorkerSection {
     id: Option<Scalar>,
     slots: Option<Scalar>,
     prefetch: Option<Scalar>,
+    handoff: Option<Scalar>,
 }
 
 /// How a synth worker runs.
@@ -36,6 +69,10 @@ pub struct SynthWorkerSettings {
     /// `synth_worker.prefetch`: tasks held beyond those that run, 0 to [`PREFETCH_MAX`]. Default
     /// [`SYNTH_PREFETCH_DEFAULT`].
     pub prefetch: u32,
+    /// `synth_worker.handoff`: what travels. `witness`; `evaluated` (the evaluations of the constraints too, 64 bytes a
+    /// constraint before coding); `auto`: evaluations if a GPU worker needs them or the network is faster than computing
+    /// them. Default `auto`.
+    pub handoff: HandoffChoice,
 }
 
 impl SynthWorkerSettings {
@@ -55,6 +92,7 @@ impl SynthWorkerSettings {
             )?,
             slots: raw.within("synth_worker.slots", slots, 1..=SLOTS_MAX)?,
             prefetch: raw.within("synth_worker.prefetch", prefetch, 0..=PREFETCH_MAX)?,
+            handoff: read!(raw.synth_worker.handoff)?.unwrap_or_default(),
         })
     }
 }

@@ -14,9 +14,10 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use reqwest::blocking::{Body, Client};
+use reqwest::header::RANGE;
 
 pub use self::error::DistributionError;
-use crate::groth16::Store;
+use crate::groth16::{Shape, Store};
 use crate::protocol::Digest;
 
 /// Header of an answer: BLAKE3 digest of the whole content, in hex.
@@ -105,6 +106,42 @@ impl ArtifactSource {
     /// Every [`DistributionError`].
     pub fn fetch(&self, store: &Store, artifact: Artifact) -> Result<u64, DistributionError> {
         download::fetch(self, store, artifact)
+    }
+
+    /// Brings the summary of a shape into the store, unless that or the shape is there: two short ranges of the file.
+    ///
+    /// # Errors
+    /// Every [`DistributionError`].
+    pub fn fetch_summary(&self, store: &Store, shape: Digest) -> Result<(), DistributionError> {
+        if store.shape_path(shape).exists() || store.summary_path(shape).exists() {
+            return Ok(());
+        }
+        let artifact = Artifact::Shape(shape);
+        let client = client()?;
+        let range = |range: String| {
+            let asked = client
+                .get(self.address(artifact))
+                .header(RANGE, range)
+                .send();
+            let answer = asked.map_err(|error| self.unreachable(&error))?;
+            if answer.status() != StatusCode::PARTIAL_CONTENT {
+                let status = answer.status();
+                return Err(DistributionError::refused(
+                    artifact,
+                    status,
+                    answer.text().ok(),
+                ));
+            }
+            answer.bytes().map_err(|error| self.unreachable(&error))
+        };
+        let damaged = |reason: String| DistributionError::Damaged { artifact, reason };
+        let head = range(format!("bytes=0-{}", Shape::SUMMARY_HEAD_BYTES - 1))?;
+        let tail = Shape::summary_tail_bytes(&head).map_err(|error| damaged(error.to_string()))?;
+        let tail = range(format!("bytes=-{tail}"))?;
+        store
+            .put_summary(shape, &[head, tail].concat())
+            .map_err(|error| damaged(error.to_string()))?;
+        Ok(())
     }
 
     /// Gives a shape of the store to the coordinator, unless that has it; true if it was sent.

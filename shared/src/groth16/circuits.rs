@@ -129,10 +129,7 @@ impl Circuit<Scalar> for Dangling {
 pub(crate) fn assignment_of<C: Circuit<Scalar>>(circuit: C) -> Assignment {
     let mut witness = WitnessCS::<Scalar>::new();
     circuit.synthesize(&mut witness).unwrap();
-    Assignment {
-        input: witness.scalar_inputs(),
-        aux: witness.scalar_aux(),
-    }
+    Assignment::new(witness.scalar_inputs(), witness.scalar_aux())
 }
 
 /// The shape of a circuit.

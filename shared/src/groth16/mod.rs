@@ -30,7 +30,7 @@ mod store;
 mod verification;
 mod verifying_key;
 
-pub use assignment::Assignment;
+pub use assignment::{Assignment, Evaluations};
 pub use key_error::{CountMismatch, KeyError, KeyMismatch};
 pub use matrix::{CoefficientIndices, SparseMatrix};
 pub use points::{Check, PointFault};

@@ -3,7 +3,7 @@
 use bellperson::SynthesisError;
 use ff::Field;
 
-use super::{Assignment, Scalar, SparseMatrix};
+use super::{Assignment, Evaluations, Scalar, SparseMatrix};
 use crate::protocol::Digest;
 
 /// Largest log₂ of the evaluation domain: bellperson refuses more, and so do its keys.
@@ -52,7 +52,7 @@ impl Shape {
     /// Checks that an assignment has this shape's counts and the leading one.
     ///
     /// # Errors
-    /// [`ShapeError::AssignmentLength`] or [`ShapeError::LeadingOne`].
+    /// [`ShapeError::AssignmentLength`], [`ShapeError::LeadingOne`] or [`ShapeError::EvaluationsLength`].
     pub fn check_assignment(&self, assignment: &Assignment) -> Result<(), ShapeError> {
         if assignment.input.len() != self.num_inputs || assignment.aux.len() != self.num_aux {
             return Err(ShapeError::AssignmentLength {
@@ -65,7 +65,42 @@ impl Shape {
         if assignment.input.first() != Some(&Scalar::ONE) {
             return Err(ShapeError::LeadingOne);
         }
+        if let Some(Evaluations { a, b }) = &assignment.evaluations
+            && (a.len() != self.num_constraints || b.len() != self.num_constraints)
+        {
+            return Err(ShapeError::EvaluationsLength {
+                num_constraints: self.num_constraints,
+                found_a: a.len(),
+                found_b: b.len(),
+            });
+        }
         Ok(())
+    }
+
+    /// True if the matrices are not here, only what follows from them: see [`ShapeSummary`](super::ShapeSummary).
+    #[must_use]
+    pub fn is_summary(&self) -> bool {
+        self.a.num_rows() != self.num_constraints
+    }
+
+    /// Evaluates A and B on an assignment, on all cores.
+    ///
+    /// # Errors
+    /// As [`Shape::check_assignment`], and [`ShapeError::NoMatrices`] of a summary.
+    pub fn evaluate(&self, assignment: &Assignment) -> Result<Evaluations, ShapeError> {
+        self.check_assignment(assignment)?;
+        if self.is_summary() {
+            return Err(ShapeError::NoMatrices { shape: self.digest });
+        }
+        let mut evaluations = Evaluations {
+            a: vec![Scalar::ZERO; self.num_constraints],
+            b: vec![Scalar::ZERO; self.num_constraints],
+        };
+        let Assignment { input, aux, .. } = assignment;
+        let (a, b) = (&mut evaluations.a, &mut evaluations.b);
+        self.a.multiply_into(&self.dictionary, input, aux, a);
+        self.b.multiply_into(&self.dictionary, input, aux, b);
+        Ok(evaluations)
     }
 
     /// Joins checked parts; computes density and digest.
@@ -178,6 +213,26 @@ pub enum ShapeError {
         found_inputs: usize,
         /// Aux variables of the assignment.
         found_aux: usize,
+    },
+    /// The evaluations belong to another circuit.
+    #[error(
+        "assignment holds {found_a} values of A and {found_b} of B, the circuit has {num_constraints} constraints"
+    )]
+    EvaluationsLength {
+        /// Constraints of the circuit.
+        num_constraints: usize,
+        /// Values of A·w.
+        found_a: usize,
+        /// Values of B·w.
+        found_b: usize,
+    },
+    /// Only the summary of the shape is here.
+    #[error(
+        "the matrices of shape {shape} are not here, and the assignment brings no evaluations: set gpu_worker.shapes to full, or synth_worker.handoff to auto or evaluated"
+    )]
+    NoMatrices {
+        /// Digest of the shape.
+        shape: Digest,
     },
     /// Input 0 must be the constant one.
     #[error("input 0 of the assignment is not the constant one")]

@@ -18,6 +18,7 @@ use super::{CoefficientIndices, Density, Scalar, Shape, SparseMatrix};
 use crate::protocol::Digest;
 
 mod decode;
+mod summary;
 
 pub use decode::ShapeFileError;
 

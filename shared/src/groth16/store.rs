@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! shapes/<shape digest>.shape      canonical encoding
+//! shapes/<shape digest>.summary    counts and densities, where the whole is not needed
 //! keys/<shape digest>.params       the circuit's proving key
 //! keys/<shape digest>.checked      digest of the key file that has passed the full check
 //! tuning/                          measured choices of the backends
@@ -45,6 +46,7 @@ pub struct StoreEntry {
 }
 
 const SHAPE_EXTENSION: &str = "shape";
+const SUMMARY_EXTENSION: &str = "summary";
 const KEY_EXTENSION: &str = "params";
 const MARKER_EXTENSION: &str = "checked";
 
@@ -96,6 +98,50 @@ impl Store {
             }),
             Err(source) => Err(StoreError::Shape { path, source }),
         }
+    }
+
+    /// Reads what a host needs of a shape whose evaluations are brought to it, from the shape's file or from a summary alone.
+    ///
+    /// # Errors
+    /// [`StoreError::MissingShape`], [`StoreError::Shape`] or [`StoreError::Io`].
+    pub fn shape_summary(&self, digest: Digest) -> Result<Shape, StoreError> {
+        let (path, summary) = match MappedFile::open(&self.shape_path(digest)) {
+            Ok(file) => {
+                let path = self.shape_path(digest);
+                (path, Shape::summary_of_file(file.bytes()))
+            }
+            Err(source) if source.kind() == io::ErrorKind::NotFound => {
+                let path = self.summary_path(digest);
+                let missing = StoreError::MissingShape { shape: digest };
+                let file = map_or_missing(&path, missing)?;
+                (path, Ok(file.bytes().to_vec()))
+            }
+            Err(source) => return Err(io_error(&self.shape_path(digest), source)),
+        };
+        summary
+            .and_then(|summary| Shape::decode_summary(&summary, digest))
+            .map_err(|source| StoreError::Shape { path, source })
+    }
+
+    /// Keeps the summary of a shape.
+    ///
+    /// # Errors
+    /// [`StoreError::Shape`] if it is none, [`StoreError::Io`].
+    pub fn put_summary(&self, digest: Digest, summary: &[u8]) -> Result<PathBuf, StoreError> {
+        let path = self.summary_path(digest);
+        if let Err(source) = Shape::decode_summary(summary, digest) {
+            return Err(StoreError::Shape { path, source });
+        }
+        write_atomically(&path, |file| file.write_all(summary))
+            .map_err(|source| io_error(&path, source))?;
+        Ok(path)
+    }
+
+    /// Where the summary of a shape lies that is not here as a whole, if it does.
+    #[must_use]
+    pub fn summary_path(&self, shape: Digest) -> PathBuf {
+        self.shapes_folder()
+            .join(format!("{shape}.{SUMMARY_EXTENSION}"))
     }
 
     /// Keeps a shape under its digest.

@@ -60,6 +60,10 @@ pub struct SynthTask {
     pub circuit: CircuitId,
     /// Index of the partition, from 0.
     pub partition: u32,
+    /// True if a GPU worker is there that holds no matrices: A·w and B·w must travel too, unless the synth worker is
+    /// configured otherwise.
+    #[serde(default)]
+    pub needs_evaluations: bool,
 }
 
 /// See [`Task::Finish`]. Its result is the job's output as JSON.

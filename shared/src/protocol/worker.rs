@@ -66,6 +66,9 @@ pub struct WorkerRecord {
     /// The device of a GPU worker.
     #[serde(default)]
     pub device: Option<DeviceRecord>,
+    /// True if a GPU worker holds no matrices of shapes, and proves only assignments with evaluations.
+    #[serde(default)]
+    pub needs_evaluations: bool,
     /// Attempts it holds.
     #[serde(default)]
     pub held: Vec<HeldTask>,

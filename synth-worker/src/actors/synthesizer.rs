@@ -14,6 +14,7 @@ use super::InputCache;
 use super::patience::patiently;
 use super::tasks::{self, Scene, TaskError};
 use crate::circuit::CircuitRegistry;
+use crate::handoff::Handoff;
 
 /// Says that tasks which did not start are handed back. Cheap to clone; clones share it.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +46,7 @@ pub(crate) struct Synthesizer {
     inputs: InputCache,
     runtime: Handle,
     draining: DrainFlag,
+    handoff: Handoff,
 }
 
 impl Synthesizer {
@@ -53,12 +55,14 @@ impl Synthesizer {
         inputs: InputCache,
         runtime: Handle,
         draining: DrainFlag,
+        handoff: Handoff,
     ) -> Self {
         Self {
             registry,
             inputs,
             runtime,
             draining,
+            handoff,
         }
     }
 }
@@ -126,6 +130,7 @@ impl Synthesizer {
             ticket,
             cancel: ticket.cancel_flag(),
             started,
+            handoff: &self.handoff,
             span: SpanId::random(),
         };
         let outcome = self.advance(task, &scene, journal);

@@ -15,10 +15,7 @@ use crate::circuit::CircuitError;
 pub fn build<C: Circuit<Scalar>>(circuit: C, shape: &Shape) -> Result<Assignment, CircuitError> {
     let mut builder = WitnessBuilder::for_shape(shape);
     let outcome = circuit.synthesize(&mut builder);
-    let assignment = Assignment {
-        input: builder.input,
-        aux: builder.aux,
-    };
+    let assignment = Assignment::new(builder.input, builder.aux);
     if builder.is_overrun {
         let reason = "it allocates more variables with values than without".to_owned();
         return Err(CircuitError::Inconsistent { reason });

@@ -120,6 +120,7 @@ impl Bench {
                 key,
                 circuit,
                 partition,
+                needs_evaluations: false,
             }),
             Unit::Finish => Task::Finish(FinishTask {
                 key,

@@ -68,6 +68,7 @@ async fn prove(bench: &mut Bench, job: &Job, partition: u32) {
         shape: shape.digest,
         num_inputs: shape.num_inputs,
         num_aux: shape.num_aux,
+        num_constraints: shape.num_constraints,
     };
     let fetcher = AssignmentFetcher::new(bench.broker.clone());
     let fetched = fetcher.fetch(facts, Some(manifest), || false).await;

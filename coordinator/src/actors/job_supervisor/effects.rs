@@ -73,7 +73,11 @@ pub(super) async fn append_timeline(site: &Site, job: JobId, records: Vec<Timeli
 
 async fn post(site: &Site, job: &JobRecord, worker: &WorkerId, task: &Task) {
     let trace = spans::assignment_context(job, task.key());
-    let Some(message) = envelope(site, task, trace) else {
+    let mut task = task.clone();
+    if let Task::Synthesize(task) = &mut task {
+        task.needs_evaluations = site.needs_evaluations();
+    }
+    let Some(message) = envelope(site, &task, trace) else {
         return;
     };
     insist_on_hint(site, "post task", async || {

@@ -106,6 +106,7 @@ mod tests {
                 .into_iter()
                 .collect(),
             is_draining: false,
+            needs_evaluations: false,
             clock_offset_micros: 0,
             clock_uncertainty_micros: 0,
         };

@@ -68,6 +68,8 @@ impl JobSupervisor {
             .into_iter()
             .map(|record| (record.id.clone(), record))
             .collect();
+        let is_needed = live.values().any(|record| record.needs_evaluations);
+        self.site.set_needs_evaluations(is_needed);
         for lost in seen.lost {
             if !live.contains_key(&lost.life.worker) {
                 self.scheduler.worker_gone(&lost.life.worker);

@@ -74,6 +74,7 @@ impl FakeWorker {
             device: None,
             held: Vec::new(),
             is_draining: false,
+            needs_evaluations: false,
             clock_offset_micros: 0,
             clock_uncertainty_micros: 0,
         };

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
 use proofmill_shared::broker::{Broker, MemoryBroker, MemoryConfig};
-use proofmill_shared::groth16::Store;
 use proofmill_shared::protocol::{CircuitId, CircuitRecord, Digest, UnixMicros};
 use proofmill_shared::telemetry::ClusterClock;
 use reqwest::{Method, RequestBuilder, Response};
@@ -61,7 +60,7 @@ pub(super) fn config(port: u16) -> ApiConfig {
         input_bytes_max: INPUT_BYTES_MAX,
         clock: ClusterClock::anchored(START, Duration::ZERO, 0),
         artifacts: ArtifactConfig {
-            store: Store::new("/nonexistent/proofmill-store"),
+            store: None,
             is_key_served: false,
         },
     }

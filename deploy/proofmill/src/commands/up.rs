@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Up, output: &Output) -> Result<Exit, CliError> {
             clock: cluster.clock(),
             // Whoever reaches a cluster on this machine can read the store as well.
             artifacts: ArtifactConfig {
-                store: store.clone(),
+                store: Some(store.clone()),
                 is_key_served: true,
             },
         };

@@ -150,6 +150,7 @@ pub(crate) struct Cluster {
     folder: tempfile::TempDir,
     port: u16,
     otlp: Option<String>,
+    variables: Vec<(&'static str, &'static str)>,
     client: reqwest::blocking::Client,
 }
 
@@ -171,12 +172,29 @@ impl Cluster {
             folder,
             port,
             otlp,
+            variables: Vec::new(),
             client,
         }
     }
 
+    /// Gives every process that is started from now on a variable.
+    pub(crate) fn with(mut self, name: &'static str, value: &'static str) -> Self {
+        self.variables.push((name, value));
+        self
+    }
+
     /// Starts a process of this cluster.
     pub(crate) fn start(&self, program: &str, id: &str) -> Process {
+        self.start_with(program, id, &[])
+    }
+
+    /// Starts a process of this cluster with further variables, which win.
+    pub(crate) fn start_with(
+        &self,
+        program: &str,
+        id: &str,
+        variables: &[(&str, &str)],
+    ) -> Process {
         let log = self.folder.path().join(format!("{id}.log"));
         let file = std::fs::OpenOptions::new()
             .create(true)
@@ -205,7 +223,11 @@ impl Cluster {
                 .env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
                 .env("OTEL_BSP_SCHEDULE_DELAY", "200");
         }
-        let child = command.spawn().expect("process starts");
+        let child = command
+            .envs(self.variables.iter().copied())
+            .envs(variables.iter().copied())
+            .spawn()
+            .expect("process starts");
         Process {
             name: id.to_owned(),
             child,

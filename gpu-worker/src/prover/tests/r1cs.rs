@@ -93,7 +93,7 @@ impl R1cs {
         let aux = (0..order.num_aux)
             .map(|_| order.witness.value(&mut rng))
             .collect();
-        let assignment = Assignment { input, aux };
+        let assignment = Assignment::new(input, aux);
 
         let num_constraints = order.num_rows - order.num_inputs;
         let mut rows = vec![[const { Row::new() }; 3]; num_constraints];

@@ -56,7 +56,13 @@ impl Fixture {
     }
 
     fn circuits(&self, budget: u64) -> ResidentCircuits<CpuBackend> {
-        ResidentCircuits::new(Arc::clone(&self.backend), self.store.clone(), None, budget)
+        ResidentCircuits::new(
+            Arc::clone(&self.backend),
+            self.store.clone(),
+            None,
+            ShapeResidency::Full,
+            budget,
+        )
     }
 }
 
@@ -142,10 +148,10 @@ fn resident_circuit_proves() {
     let shape = fixture.stored(6);
     let circuits = fixture.circuits(u64::MAX);
     let loaded = circuits.get(&shape.digest).unwrap();
-    let assignment = Assignment {
-        input: vec![Scalar::ONE, Scalar::from(4u64)],
-        aux: vec![Scalar::from(2u64); 6],
-    };
+    let assignment = Assignment::new(
+        vec![Scalar::ONE, Scalar::from(4u64)],
+        vec![Scalar::from(2u64); 6],
+    );
     let blinding = crate::prover::BlindingFactors {
         r: Scalar::from(5u64),
         s: Scalar::from(6u64),

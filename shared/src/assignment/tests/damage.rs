@@ -7,10 +7,10 @@ use super::*;
 
 /// A small encoding with several layouts in it, as one chunk and its manifest.
 fn small() -> (Arc<Assignment>, Bytes, Bytes) {
-    let mut assignment = Assignment {
-        input: (1..4).map(Scalar::from).collect(),
-        aux: (0..60).map(|i| Scalar::from(i % 2)).collect(),
-    };
+    let mut assignment = Assignment::new(
+        (1..4).map(Scalar::from).collect(),
+        (0..60).map(|i| Scalar::from(i % 2)).collect(),
+    );
     assignment.aux[7] = Scalar::from(300);
     assignment.aux[40] = -Scalar::ONE;
     let assignment = Arc::new(assignment);
@@ -168,6 +168,7 @@ fn a_value_at_the_modulus_is_named_by_vector_and_index() {
     let block = HEADER_BYTES + 12 + 10;
     let header = Header {
         facts: facts_of(&assignment),
+        mode: PayloadMode::Witness,
         block_len: BLOCK_LEN_MIN,
     };
     let mut checksum = crc32fast::Hasher::new();
@@ -195,6 +196,7 @@ fn claims_of_size_reserve_nothing() {
     };
     let header = Header {
         facts,
+        mode: PayloadMode::Witness,
         block_len: BLOCK_LEN_MIN,
     };
     let mut chunk = header.encode().to_vec();

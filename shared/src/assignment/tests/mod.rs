@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::broker::PayloadKey;
-use crate::groth16::{Assignment, Scalar};
+use crate::groth16::{Assignment, Evaluations, Scalar};
 use crate::protocol::{Digest, JobId};
 
 /// Small blocks and chunks, so that small assignments have several of both.
@@ -42,6 +42,10 @@ fn facts_of(assignment: &Assignment) -> AssignmentFacts {
         shape: shape(),
         num_inputs: assignment.input.len(),
         num_aux: assignment.aux.len(),
+        num_constraints: assignment
+            .evaluations
+            .as_ref()
+            .map_or(0, |evaluations| evaluations.a.len()),
     }
 }
 
@@ -60,7 +64,7 @@ fn mixed(num_inputs: usize, num_aux: usize, dense_percent: f64) -> Arc<Assignmen
             }
         })
         .collect();
-    Arc::new(Assignment { input, aux })
+    Arc::new(Assignment::new(input, aux))
 }
 
 /// Codes an assignment.

@@ -32,8 +32,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_assignment_reads_back(input in vector(3), aux in vector(12), flush_at in 1usize..60_000) {
-        let assignment = Arc::new(Assignment { input, aux });
+    fn any_assignment_reads_back(
+        input in vector(3),
+        aux in vector(12),
+        a in proptest::option::of(vector(6)),
+        flush_at in 1usize..60_000,
+    ) {
+        // b is a backwards: the two cannot be taken for each other.
+        let evaluations = a.map(|a| Evaluations { b: a.iter().rev().copied().collect(), a });
+        let assignment = Arc::new(Assignment { evaluations, ..Assignment::new(input, aux) });
         let plan = ChunkPlan { flush_at, ..SMALL };
         let (chunks, manifest) = encoded(&assignment, plan);
         let found = collected(facts_of(&assignment), &chunks, &manifest.encode());
@@ -87,10 +94,7 @@ fn chunks_in_another_order_or_twice_are_the_same_assignment() {
 #[test]
 fn nothing_secret_shows_in_debug() {
     let secret = Scalar::from(0x5ec2_e75e_c2e7);
-    let assignment = Arc::new(Assignment {
-        input: vec![Scalar::ONE],
-        aux: vec![secret; 100],
-    });
+    let assignment = Arc::new(Assignment::new(vec![Scalar::ONE], vec![secret; 100]));
     let mut encoder =
         AssignmentEncoder::new(key(), shape(), Arc::clone(&assignment), SMALL).unwrap();
     let chunk = encoder.next().unwrap();

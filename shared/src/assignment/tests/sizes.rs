@@ -46,12 +46,10 @@ fn a_dense_witness_takes_hardly_more_than_its_scalars() {
 
 #[test]
 fn small_values_take_their_width() {
-    let assignment = Arc::new(Assignment {
-        input: vec![Scalar::ONE],
-        aux: (0..200_000u64)
-            .map(|i| Scalar::from(i * 31 % 65_536))
-            .collect(),
-    });
+    let aux = (0..200_000u64)
+        .map(|i| Scalar::from(i * 31 % 65_536))
+        .collect();
+    let assignment = Arc::new(Assignment::new(vec![Scalar::ONE], aux));
     let per_scalar = shipped(&assignment) / 200_001.0;
     assert!(per_scalar <= 2.01, "{per_scalar:.4} bytes a scalar");
 }

@@ -119,11 +119,23 @@ impl Shape {
 
 impl Header {
     /// Reads the counts, and compares them with the limits and with the length of the file.
-    fn read(bytes: &[u8]) -> Result<Self, ShapeFileError> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, ShapeFileError> {
+        let header = Self::parse(bytes)?;
+        if header.file_bytes() != bytes.len() as u128 {
+            return Err(ShapeFileError::Length {
+                expected: header.file_bytes(),
+                found: bytes.len() as u64,
+            });
+        }
+        Ok(header)
+    }
+
+    /// Reads the counts at the start of these bytes, and compares them with the limits.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ShapeFileError> {
         if !bytes.starts_with(MAGIC) {
             return Err(ShapeFileError::NotAShape);
         }
-        let least = Self::BYTES + DIGEST_BYTES;
+        let least = Self::BYTES;
         if bytes.len() < least {
             return Err(ShapeFileError::Length {
                 expected: least as u128,
@@ -140,12 +152,6 @@ impl Header {
             num_non_zeros: [word(4), word(5), word(6)],
         };
         header.check_limits()?;
-        if header.file_bytes() != bytes.len() as u128 {
-            return Err(ShapeFileError::Length {
-                expected: header.file_bytes(),
-                found: bytes.len() as u64,
-            });
-        }
         Ok(header)
     }
 

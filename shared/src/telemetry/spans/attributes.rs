@@ -25,6 +25,10 @@ pub const RAW_BYTES: &str = "proofmill.raw_bytes";
 pub const RATIO: &str = "proofmill.ratio";
 /// Chunks that travelled.
 pub const CHUNKS: &str = "proofmill.chunks";
+/// What travelled: `witness` or `evaluated`.
+pub const MODE: &str = "proofmill.handoff.mode";
+/// Blocks by the width of their values, such as `ones 40, wide 3`.
+pub const ENCODING_MIX: &str = "proofmill.handoff.mix";
 /// Megabytes (10^6 bytes) a second.
 pub const MB_PER_S: &str = "proofmill.mb_per_s";
 /// State in which a job ended.

@@ -22,6 +22,7 @@ pub(super) use self::finish::finish;
 pub(super) use self::plan::plan;
 pub(super) use self::synthesize::synthesize;
 use super::patience::patiently;
+use crate::handoff::Handoff;
 
 /// Where and since when a started task runs.
 pub(crate) struct Scene<'a> {
@@ -31,6 +32,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) cancel: CancelFlag,
     /// SYNTH_START.
     pub(crate) started: UnixMicros,
+    /// What travels.
+    pub(crate) handoff: &'a Handoff,
     /// Id of the task's `synth` span, known to its parts before it is written.
     pub(crate) span: SpanId,
 }

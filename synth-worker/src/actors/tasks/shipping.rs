@@ -48,6 +48,7 @@ pub(super) fn ship(
             return Err(error.into());
         }
     };
+    scene.handoff.sent(&report);
     record_handoff(
         journal,
         &key,
@@ -140,6 +141,8 @@ fn record_handoff(
             .attribute(attributes::RAW_BYTES, report.raw_bytes)
             .attribute(attributes::RATIO, ratio)
             .attribute(attributes::CHUNKS, report.chunks)
+            .attribute(attributes::MODE, report.mode.name())
+            .attribute(attributes::ENCODING_MIX, report.mix.to_string())
     };
     // Coding goes on while earlier chunks are sent: the span shows how much of it there was.
     let coded = began.plus(report.encode_time);

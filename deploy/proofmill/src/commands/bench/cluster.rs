@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use proofmill_gpu_worker::device::{Device, DeviceChoice, DeviceOptions};
 use proofmill_gpu_worker::prover::BlindingFactors;
+use proofmill_gpu_worker::proving_key::ShapeResidency;
 use proofmill_shared::config::KEY_BUDGET_BYTES_DEFAULT;
 use proofmill_shared::groth16::Store;
 use proofmill_shared::protocol::CircuitId;
@@ -157,6 +158,7 @@ impl<'a> Loop<'a> {
             num_threads: None,
             store: store.clone(),
             source: None,
+            shapes: ShapeResidency::Full,
             resident_budget: KEY_BUDGET_BYTES_DEFAULT.as_u64(),
         })?;
         device.load(&circuit.shape()?.digest)?;

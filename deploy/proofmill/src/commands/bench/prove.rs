@@ -12,6 +12,7 @@ use bellperson::groth16::{Parameters, create_random_proof_batch};
 use blstrs::Bls12;
 use proofmill_gpu_worker::device::{Device, DeviceChoice, DeviceOptions};
 use proofmill_gpu_worker::prover::{BlindingFactors, Step, StepTimes};
+use proofmill_gpu_worker::proving_key::ShapeResidency;
 use proofmill_shared::config::KEY_BUDGET_BYTES_DEFAULT;
 use proofmill_shared::groth16::{Assignment, Shape, Store};
 use proofmill_synth_worker::circuit::{Chain, CircuitProgram, CircuitRegistry, Sha256};
@@ -54,6 +55,7 @@ pub(crate) fn run(args: &BenchProve, output: &Output) -> Result<Exit, CliError> 
         num_threads: None,
         store: store.clone(),
         source: None,
+        shapes: ShapeResidency::Full,
         resident_budget: KEY_BUDGET_BYTES_DEFAULT.as_u64(),
     })?;
     let bench = Bench {
