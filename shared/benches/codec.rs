@@ -45,8 +45,13 @@ fn encode(key: PayloadKey, assignment: &Arc<Assignment>) -> (Vec<EncodedChunk>, 
     (chunks, encoder.finish())
 }
 
-fn decode(facts: AssignmentFacts, chunks: &[EncodedChunk], manifest: &[u8]) -> Assignment {
-    let mut collector = AssignmentCollector::new(facts).expect("the counts fit");
+fn decode(
+    facts: AssignmentFacts,
+    spare: Assignment,
+    chunks: &[EncodedChunk],
+    manifest: &[u8],
+) -> Assignment {
+    let mut collector = AssignmentCollector::reusing(facts, spare).expect("the counts fit");
     for chunk in chunks {
         collector
             .push_chunk(chunk.index, chunk.bytes.clone())
@@ -74,8 +79,19 @@ fn codec(criterion: &mut Criterion) {
         group.bench_function("encode", |bencher| {
             bencher.iter(|| encode(key, black_box(&assignment)));
         });
+        group.bench_function("decode into new memory", |bencher| {
+            bencher.iter(|| {
+                let spare = Assignment::default();
+                decode(facts, spare, black_box(&chunks), &manifest)
+            });
+        });
+        // As a GPU worker does from its second assignment on.
         group.bench_function("decode", |bencher| {
-            bencher.iter(|| decode(facts, black_box(&chunks), &manifest));
+            let mut spare = Assignment::default();
+            bencher.iter(|| {
+                let used = std::mem::take(&mut spare);
+                spare = decode(facts, used, black_box(&chunks), &manifest);
+            });
         });
         group.finish();
     }

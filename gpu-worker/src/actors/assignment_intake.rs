@@ -147,6 +147,7 @@ async fn bring_in(mut attempt: Attempt, way: Way) {
             let message = ProveAssignment {
                 attempt,
                 assignment,
+                fetcher: way.fetcher.clone(),
                 fetched: ended,
             };
             if let Err(refused) = way.owner.try_send(message) {

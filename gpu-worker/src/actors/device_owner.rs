@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use actix::{Actor, Addr, Context, Handler, Message};
+use proofmill_shared::assignment::AssignmentFetcher;
 use proofmill_shared::broker::TokenCheck;
 use proofmill_shared::groth16::Assignment;
 use proofmill_shared::membership::{CancelFlag, Ticket};
@@ -27,6 +28,8 @@ const QUEUE_CAPACITY: usize = 16;
 pub(crate) struct ProveAssignment {
     pub(crate) attempt: Attempt,
     pub(crate) assignment: Assignment,
+    /// Takes the assignment back.
+    pub(crate) fetcher: AssignmentFetcher,
     /// When it was fetched and decoded.
     pub(crate) fetched: UnixMicros,
 }
@@ -94,6 +97,7 @@ fn prove_one(device: &Device, message: ProveAssignment, runtime: &Handle) -> Opt
     let ProveAssignment {
         attempt,
         assignment,
+        fetcher,
         fetched,
     } = message;
     let mut attempt = begin(attempt, runtime)?;
@@ -111,6 +115,7 @@ fn prove_one(device: &Device, message: ProveAssignment, runtime: &Handle) -> Opt
     };
     let blinding = BlindingFactors::random(&mut OsRng);
     let outcome = device.prove(&attempt.task.shape, &assignment, &blinding, &observer);
+    fetcher.recycle(assignment);
     let steps = observer.times.take();
     record_proof(&mut attempt, started, &steps, outcome.as_ref().err());
     match outcome {

@@ -36,10 +36,18 @@ impl AssignmentCollector {
     /// # Errors
     /// [`CodecError::TooManyVariables`].
     pub fn new(facts: AssignmentFacts) -> Result<Self, CodecError> {
+        Self::reusing(facts, Assignment::default())
+    }
+
+    /// The same, in the vectors of an assignment that nobody needs any more.
+    ///
+    /// # Errors
+    /// [`CodecError::TooManyVariables`].
+    pub fn reusing(facts: AssignmentFacts, spare: Assignment) -> Result<Self, CodecError> {
         facts.check()?;
         Ok(Self {
             facts,
-            decoder: AssignmentDecoder::new(facts),
+            decoder: AssignmentDecoder::reusing(facts, spare),
             seen: BTreeMap::new(),
             held: BTreeMap::new(),
             next: 0,

@@ -19,17 +19,28 @@ pub(super) struct AssignmentDecoder {
     facts: AssignmentFacts,
     /// Header of the first chunk with its digest; all others must have the same.
     header: Option<(Header, Digest)>,
+    /// Decoded up to `next_block`; past it a spare holds what it held.
     assignment: Assignment,
+    /// Scalars decoded.
+    decoded: u64,
     next_block: usize,
 }
 
 impl AssignmentDecoder {
-    /// Starts an assignment of these counts. Memory for them is set aside with the first chunk.
-    pub(super) fn new(facts: AssignmentFacts) -> Self {
+    /// Starts an assignment of these counts in the vectors of another one, which nobody needs any more: memory that was
+    /// used before costs no page faults. What else is needed is set aside as blocks arrive.
+    pub(super) fn reusing(facts: AssignmentFacts, mut spare: Assignment) -> Self {
+        spare.input.truncate(facts.num_inputs);
+        spare.aux.truncate(facts.num_aux);
+        if let Some(Evaluations { a, b }) = &mut spare.evaluations {
+            a.truncate(facts.num_constraints);
+            b.truncate(facts.num_constraints);
+        }
         Self {
             facts,
             header: None,
-            assignment: Assignment::default(),
+            assignment: spare,
+            decoded: 0,
             next_block: 0,
         }
     }
@@ -43,14 +54,7 @@ impl AssignmentDecoder {
                 return Err(CodecError::OtherHeader { chunk: index });
             }
             None => {
-                self.assignment.input.reserve_exact(self.facts.num_inputs);
-                self.assignment.aux.reserve_exact(self.facts.num_aux);
-                if chunk.header.mode == PayloadMode::Evaluated {
-                    self.assignment.evaluations = Some(Evaluations {
-                        a: Vec::with_capacity(self.facts.num_constraints),
-                        b: Vec::with_capacity(self.facts.num_constraints),
-                    });
-                }
+                self.make_room(chunk.header.mode);
                 *self.header.insert((chunk.header, chunk.header.digest()))
             }
         };
@@ -75,29 +79,41 @@ impl AssignmentDecoder {
         Ok(())
     }
 
+    /// Reserves what the counts say; memory is taken as it is filled.
+    fn make_room(&mut self, mode: PayloadMode) {
+        let reserve = |vector: &mut Vec<Scalar>, count: usize| {
+            vector.reserve_exact(count - vector.len());
+        };
+        reserve(&mut self.assignment.input, self.facts.num_inputs);
+        reserve(&mut self.assignment.aux, self.facts.num_aux);
+        match mode {
+            PayloadMode::Witness => self.assignment.evaluations = None,
+            PayloadMode::Evaluated => {
+                let evaluations = self.assignment.evaluations.get_or_insert_default();
+                reserve(&mut evaluations.a, self.facts.num_constraints);
+                reserve(&mut evaluations.b, self.facts.num_constraints);
+            }
+        }
+    }
+
     /// Header of the chunks so far.
     pub(super) fn header(&self) -> Option<&Header> {
         self.header.as_ref().map(|(header, _)| header)
     }
 
     /// Bytes of the scalars that were decoded so far.
-    pub(super) fn raw_bytes(&self) -> u64 {
-        let Assignment {
-            input,
-            aux,
-            evaluations,
-        } = &self.assignment;
-        let evaluations = evaluations
-            .as_ref()
-            .map_or(0, |found| found.a.len() + found.b.len());
-        (input.len() + aux.len() + evaluations) as u64 * 32
+    pub(super) const fn raw_bytes(&self) -> u64 {
+        self.decoded * 32
     }
 
     /// What was decoded, in the mode that the manifest says: without a chunk there is nothing else to tell it.
     pub(super) fn finish(self, mode: PayloadMode) -> Assignment {
         let mut assignment = self.assignment;
-        if mode == PayloadMode::Evaluated {
-            assignment.evaluations.get_or_insert_default();
+        match mode {
+            PayloadMode::Witness => assignment.evaluations = None,
+            PayloadMode::Evaluated => {
+                assignment.evaluations.get_or_insert_default();
+            }
         }
         assignment
     }
@@ -136,9 +152,12 @@ impl AssignmentDecoder {
         };
         // Made with the first chunk, whose header all others share.
         let Some(vector) = vector else { return Ok(()) };
-        vector.resize(last.start + last.len, Scalar::ZERO);
+        let end = last.start + last.len;
+        if vector.len() < end {
+            vector.resize(end, Scalar::ZERO);
+        }
         let next_block = self.next_block;
-        vector[first.start..]
+        vector[first.start..end]
             .par_chunks_mut(header.block_len as usize)
             .zip(blocks)
             .zip(&places)
@@ -149,6 +168,7 @@ impl AssignmentDecoder {
                     .map_err(|fault| refuse(fault, block, place))
             })?;
         self.next_block += blocks.len();
+        self.decoded += (end - first.start) as u64;
         Ok(())
     }
 }

@@ -1,7 +1,9 @@
 //! Fetches an assignment: chunks are decoded while later ones still arrive, and handed out only when all is checked.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -18,6 +20,9 @@ pub const DECODE_QUEUE: usize = 2;
 /// How long no entry may come before the payload counts as lost: longer than a publisher waits out a restart of the
 /// broker, shorter than anyone wants a device to idle.
 pub const FETCH_STALL_LIMIT: Duration = Duration::from_secs(120);
+
+/// Most assignments whose memory is kept: the next is decoded while one is proved.
+pub const SPARES_MAX: usize = 1;
 
 /// Longest single read: how late a cancellation is noticed.
 const READ_BLOCK: Duration = Duration::from_millis(250);
@@ -54,6 +59,8 @@ pub struct FetchedAssignment {
 pub struct AssignmentFetcher {
     broker: BrokerHandle,
     stall_limit: Duration,
+    /// Assignments whose memory may be used again; clones share them.
+    spares: Arc<Mutex<Vec<Assignment>>>,
 }
 
 /// What the decoder's thread leaves behind.
@@ -73,10 +80,19 @@ struct Decoder {
 impl AssignmentFetcher {
     /// Reads from this broker and gives up after [`FETCH_STALL_LIMIT`] without progress.
     #[must_use]
-    pub const fn new(broker: BrokerHandle) -> Self {
+    pub fn new(broker: BrokerHandle) -> Self {
         Self {
             broker,
             stall_limit: FETCH_STALL_LIMIT,
+            spares: Arc::default(),
+        }
+    }
+
+    /// Takes an assignment back that was proved: the next one is decoded into its memory.
+    pub fn recycle(&self, assignment: Assignment) {
+        let mut spares = self.spares.lock();
+        if spares.len() < SPARES_MAX {
+            spares.push(assignment);
         }
     }
 
@@ -102,7 +118,8 @@ impl AssignmentFetcher {
         is_cancelled: impl Fn() -> bool + Send + Sync,
     ) -> Result<FetchedAssignment, FetchError> {
         let called_at = Instant::now();
-        let collector = AssignmentCollector::new(facts)?;
+        let spare = self.spares.lock().pop().unwrap_or_default();
+        let collector = AssignmentCollector::reusing(facts, spare)?;
         let (entries, arrived) = mpsc::channel(DECODE_QUEUE);
         let task = tokio::task::spawn_blocking(move || decode(collector, arrived, manifest));
         let decoder = Decoder { entries, task };

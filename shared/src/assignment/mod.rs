@@ -32,7 +32,7 @@ pub use self::encoder::{AssignmentEncoder, ENCODE_BLOCKS_MAX};
 pub use self::error::{AssignmentVector, CodecError};
 pub use self::failure::{FetchError, PublishError};
 pub use self::fetcher::{
-    AssignmentFetcher, DECODE_QUEUE, FETCH_STALL_LIMIT, FetchReport, FetchedAssignment,
+    AssignmentFetcher, DECODE_QUEUE, FETCH_STALL_LIMIT, FetchReport, FetchedAssignment, SPARES_MAX,
 };
 pub use self::header::{
     AssignmentFacts, BLOCK_LEN_MAX, BLOCK_LEN_MIN, CODEC_VERSION, HEADER_BYTES, Header,

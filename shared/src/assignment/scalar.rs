@@ -17,6 +17,9 @@ const MODULUS: Limbs = [
     0x73ed_a753_299d_7d48,
 ];
 
+/// −1/q mod 2^64.
+const MINUS_MODULUS_INVERSE: u64 = 0xffff_fffe_ffff_ffff;
+
 /// R = 2^256 mod q: one, in Montgomery form.
 pub(super) const ONE_MONTGOMERY: Limbs = [
     0x0000_0001_ffff_fffe,
@@ -46,10 +49,35 @@ pub(super) fn from_montgomery(limbs: Limbs) -> Scalar {
 }
 
 /// Canonical limbs of a scalar, below the modulus.
+///
+/// # Source
+/// Montgomery reduction, word by word (Handbook of Applied Cryptography, algorithm 14.32): a product by one, without the
+/// multiplications by zero.
 #[inline]
 pub(super) fn canonical(scalar: &Scalar) -> Limbs {
-    // Half the work of a Montgomery product by one, which would give the same.
-    limbs_from_bytes(&scalar.to_bytes_le())
+    let [mut t0, mut t1, mut t2, mut t3] = montgomery(scalar);
+    for _ in 0..4 {
+        let k = t0.wrapping_mul(MINUS_MODULUS_INVERSE);
+        let carry = (u128::from(t0) + u128::from(k) * u128::from(MODULUS[0])) >> 64;
+        let sum1 = u128::from(t1) + u128::from(k) * u128::from(MODULUS[1]) + carry;
+        let sum2 = u128::from(t2) + u128::from(k) * u128::from(MODULUS[2]) + (sum1 >> 64);
+        let sum3 = u128::from(t3) + u128::from(k) * u128::from(MODULUS[3]) + (sum2 >> 64);
+        (t0, t1, t2, t3) = (low(sum1), low(sum2), low(sum3), low(sum3 >> 64));
+    }
+    // (x + m·q) / 2^256 with m < 2^256 is at most q, and q itself for no x that is reduced.
+    [t0, t1, t2, t3]
+}
+
+/// The low half.
+#[inline]
+const fn low(sum: u128) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the high half is the carry"
+    )]
+    {
+        sum as u64
+    }
 }
 
 /// The scalar of canonical limbs; `None` if they are not below the modulus.

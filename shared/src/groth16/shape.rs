@@ -77,7 +77,7 @@ impl Shape {
         Ok(())
     }
 
-    /// True if the matrices are not here, only what follows from them: see [`ShapeSummary`](super::ShapeSummary).
+    /// True if the matrices are not here, only what follows from them: see [`Shape::decode_summary`].
     #[must_use]
     pub fn is_summary(&self) -> bool {
         self.a.num_rows() != self.num_constraints

@@ -1,5 +1,7 @@
 //! Decoding a block straight into its place in the assignment.
 
+use ff::Field;
+
 use super::super::error::CodecError;
 use super::super::reader::Reader;
 use super::super::scalar;
@@ -49,7 +51,7 @@ impl From<CodecError> for BlockFault {
     }
 }
 
-/// Decodes a block into `target`, which holds as many zeros as the block has scalars.
+/// Decodes a block into `target`, which holds as many scalars as the block; what stood there is overwritten.
 pub(in super::super) fn decode(
     frame: &BlockFrame<'_>,
     header: &Digest,
@@ -62,6 +64,11 @@ pub(in super::super) fn decode(
     }
     if flags >> (2 * WIDTHS.len()) != 0 {
         return Err(BlockFault::Malformed("its flags name an unknown group"));
+    }
+    // The ones' bitmap, or a group that fills the block, writes every place.
+    let is_filled = (0..WIDTHS.len()).any(|group| Layout::of(flags, group) == Layout::All);
+    if !is_filled && Layout::of(flags, ONES) != Layout::Bitmap {
+        target.fill(Scalar::ZERO);
     }
     let mut reader = Reader::new(body, "block");
     for group in 0..WIDTHS.len() {

@@ -25,7 +25,8 @@ fn decoded(bytes: &[u8], len: usize) -> Result<Vec<Scalar>, BlockFault> {
     let mut reader = Reader::new(bytes, "block");
     let frame = BlockFrame::read(&mut reader)?;
     reader.finish()?;
-    let mut target = vec![Scalar::ZERO; len];
+    // What stood there is overwritten.
+    let mut target = vec![-Scalar::ONE; len];
     decode(&frame, &HEADER, 0, &mut target).map(|()| target)
 }
 

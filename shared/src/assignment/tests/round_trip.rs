@@ -49,6 +49,44 @@ proptest! {
 }
 
 #[test]
+fn what_stood_in_reused_memory_is_gone() {
+    let evaluated = |assignment: &Assignment| Assignment {
+        evaluations: Some(Evaluations {
+            a: assignment.aux.clone(),
+            b: assignment
+                .input
+                .iter()
+                .cycle()
+                .take(assignment.aux.len())
+                .copied()
+                .collect(),
+        }),
+        ..assignment.clone()
+    };
+    let old = evaluated(&mixed(1_100, 9_000, 100.0));
+    for (num_inputs, num_aux, dense_percent) in [
+        (1, 0, 0.0),
+        (1_024, 5_000, 0.0),
+        (7, 20_000, 2.0),
+        (2_000, 9_001, 100.0),
+    ] {
+        let witness = mixed(num_inputs, num_aux, dense_percent);
+        for assignment in [Arc::clone(&witness), Arc::new(evaluated(&witness))] {
+            let (chunks, manifest) = encoded(&assignment, SMALL);
+            let facts = facts_of(&assignment);
+            let mut collector = AssignmentCollector::reusing(facts, old.clone()).unwrap();
+            for chunk in &chunks {
+                collector
+                    .push_chunk(chunk.index, chunk.bytes.clone())
+                    .unwrap();
+            }
+            let found = collector.finish(&manifest.encode());
+            assert!(found.as_ref() == Ok(&*assignment), "{num_inputs} {num_aux}");
+        }
+    }
+}
+
+#[test]
 fn an_assignment_without_variables_is_a_manifest_alone() {
     let assignment = Arc::new(Assignment::default());
     let (chunks, manifest) = encoded(&assignment, SMALL);
