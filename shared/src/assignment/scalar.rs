@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn conversions_agree_with_the_field_library() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let random = (0..200).map(|_| Scalar::random(&mut rng));
+        let random = (0..20_000).map(|_| Scalar::random(&mut rng));
         let small = [0u64, 1, 2, 255, 256, u64::MAX].map(Scalar::from);
         for scalar in random.chain(small).chain([-Scalar::ONE, -Scalar::from(7)]) {
             let limbs = canonical(&scalar);
@@ -154,7 +154,9 @@ mod tests {
             assert_eq!(limbs_from_bytes(&scalar.to_bytes_le()), limbs);
             assert_eq!(from_canonical(limbs), Some(scalar));
         }
-        assert_eq!(from_small(77), Scalar::from(77));
+        for small in [0, 1, 77, u64::MAX] {
+            assert_eq!(from_small(small), Scalar::from(small));
+        }
         assert_eq!(from_montgomery(ONE_MONTGOMERY), Scalar::ONE);
     }
 

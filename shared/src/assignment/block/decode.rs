@@ -5,7 +5,7 @@ use ff::Field;
 use super::super::error::CodecError;
 use super::super::reader::Reader;
 use super::super::scalar;
-use super::{FRAME_BYTES, Layout, ONES, WIDTHS, checksum, gaps};
+use super::{FRAME_BYTES, Layout, ONES, WIDE, WIDTHS, checksum, gaps};
 use crate::groth16::Scalar;
 use crate::protocol::Digest;
 
@@ -149,6 +149,15 @@ fn read_all(
     group: usize,
     target: &mut [Scalar],
 ) -> Result<(), BlockFault> {
+    if group == WIDE {
+        let values = reader.take(WIDTHS[WIDE] * target.len())?;
+        let (values, _) = values.as_chunks::<32>();
+        for (index, (value, slot)) in values.iter().zip(target).enumerate() {
+            let limbs = scalar::limbs_from_bytes(value);
+            *slot = scalar::from_canonical(limbs).ok_or(BlockFault::NonCanonical(index))?;
+        }
+        return Ok(());
+    }
     let mut values = Values::take(reader, group, target.len())?;
     for (index, slot) in target.iter_mut().enumerate() {
         *slot = values.next(index)?;

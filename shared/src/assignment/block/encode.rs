@@ -172,6 +172,9 @@ pub(in super::super) fn encode(
     scratch: &mut BlockScratch,
     out: &mut Vec<u8>,
 ) -> u16 {
+    if let Some(flags) = encode_wide(scalars, header, block, out) {
+        return flags;
+    }
     scratch.sort(scalars);
     let choice = scratch.choose(scalars.len());
     out.reserve(FRAME_BYTES + choice.bytes);
@@ -193,6 +196,35 @@ pub(in super::super) fn encode(
     let checksum = checksum(header, block, choice.flags, &out[body..]);
     out[frame + 6..body].copy_from_slice(&checksum.to_le_bytes());
     choice.flags
+}
+
+/// Encodes a block of which every value needs all 32 bytes, straight from the scalars: `None`, and nothing written, at the
+/// first value that does not.
+fn encode_wide(scalars: &[Scalar], header: &Digest, block: u32, out: &mut Vec<u8>) -> Option<u16> {
+    let is_wide = |limbs: &Limbs| limbs[1] | limbs[2] | limbs[3] != 0;
+    let first = scalars.first()?;
+    // Most blocks that are not wide are told here, before anything is written.
+    if !is_wide(&scalar::canonical(first)) {
+        return None;
+    }
+    let frame = out.len();
+    let body = frame + FRAME_BYTES;
+    out.resize(body + 32 * scalars.len(), 0);
+    for (place, scalar) in out[body..].as_chunks_mut::<32>().0.iter_mut().zip(scalars) {
+        let limbs = scalar::canonical(scalar);
+        if !is_wide(&limbs) {
+            out.truncate(frame);
+            return None;
+        }
+        *place = scalar::limbs_to_bytes(&limbs);
+    }
+    let flags = Layout::All.flag(WIDE);
+    let body_len = u32::try_from(32 * scalars.len()).expect("a body is at most 2 MiB");
+    let checksum = checksum(header, block, flags, &out[body..]);
+    out[frame..frame + 2].copy_from_slice(&flags.to_le_bytes());
+    out[frame + 2..frame + 6].copy_from_slice(&body_len.to_le_bytes());
+    out[frame + 6..body].copy_from_slice(&checksum.to_le_bytes());
+    Some(flags)
 }
 
 /// Zero exactly if the limbs are the same; without branches, so that it vectorises.
