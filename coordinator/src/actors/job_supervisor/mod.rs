@@ -170,7 +170,9 @@ impl Handler<CircuitsSeen> for JobSupervisor {
         /// Bytes of a scalar at full width.
         const SCALAR_BYTES: u64 = 32;
         for circuit in message.circuits {
-            let scalars = circuit.num_inputs.saturating_add(circuit.num_aux);
+            // With evaluations, as a synth worker may send them.
+            let variables = circuit.num_inputs.saturating_add(circuit.num_aux);
+            let scalars = variables.saturating_add(circuit.num_constraints.saturating_mul(2));
             self.scheduler
                 .shape_known(circuit.shape, scalars.saturating_mul(SCALAR_BYTES));
         }
