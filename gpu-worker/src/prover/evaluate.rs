@@ -1,7 +1,7 @@
 //! `Assignment → ConstraintEvaluations`: the witness goes to the device, which evaluates the matrices on it.
 
 use ff::Field;
-use proofmill_shared::groth16::{Assignment, Scalar, ShapeError};
+use proofmill_shared::groth16::{Assignment, Scalar};
 
 use super::ProveError;
 use crate::backend::{Backend, LoadedCircuit};
@@ -34,10 +34,6 @@ pub(super) fn evaluate<'a, B: Backend>(
         .shape()
         .check_assignment(assignment)
         .map_err(ProveError::Assignment)?;
-    if assignment.evaluations.is_none() && circuit.shape().is_summary() {
-        let shape = circuit.shape().digest;
-        return Err(ProveError::Assignment(ShapeError::NoMatrices { shape }));
-    }
     let witness = backend.upload(circuit, assignment)?;
     let values = backend.evaluate(circuit, &witness)?;
     Ok(ConstraintEvaluations { witness, values })

@@ -52,7 +52,8 @@ impl Shape {
     /// Checks that an assignment has this shape's counts and the leading one.
     ///
     /// # Errors
-    /// [`ShapeError::AssignmentLength`], [`ShapeError::LeadingOne`] or [`ShapeError::EvaluationsLength`].
+    /// [`ShapeError::AssignmentLength`], [`ShapeError::LeadingOne`], [`ShapeError::EvaluationsLength`], and
+    /// [`ShapeError::NoMatrices`] of a summary if the assignment brings no evaluations.
     pub fn check_assignment(&self, assignment: &Assignment) -> Result<(), ShapeError> {
         if assignment.input.len() != self.num_inputs || assignment.aux.len() != self.num_aux {
             return Err(ShapeError::AssignmentLength {
@@ -65,16 +66,19 @@ impl Shape {
         if assignment.input.first() != Some(&Scalar::ONE) {
             return Err(ShapeError::LeadingOne);
         }
-        if let Some(Evaluations { a, b }) = &assignment.evaluations
-            && (a.len() != self.num_constraints || b.len() != self.num_constraints)
-        {
-            return Err(ShapeError::EvaluationsLength {
-                num_constraints: self.num_constraints,
-                found_a: a.len(),
-                found_b: b.len(),
-            });
+        match &assignment.evaluations {
+            None if self.is_summary() => Err(ShapeError::NoMatrices { shape: self.digest }),
+            Some(Evaluations { a, b })
+                if a.len() != self.num_constraints || b.len() != self.num_constraints =>
+            {
+                Err(ShapeError::EvaluationsLength {
+                    num_constraints: self.num_constraints,
+                    found_a: a.len(),
+                    found_b: b.len(),
+                })
+            }
+            None | Some(_) => Ok(()),
         }
-        Ok(())
     }
 
     /// True if the matrices are not here, only what follows from them: see [`Shape::decode_summary`].
@@ -86,21 +90,37 @@ impl Shape {
     /// Evaluates A and B on an assignment, on all cores.
     ///
     /// # Errors
-    /// As [`Shape::check_assignment`], and [`ShapeError::NoMatrices`] of a summary.
+    /// As [`Shape::check_assignment`].
     pub fn evaluate(&self, assignment: &Assignment) -> Result<Evaluations, ShapeError> {
         self.check_assignment(assignment)?;
-        if self.is_summary() {
-            return Err(ShapeError::NoMatrices { shape: self.digest });
+        let mut a = vec![Scalar::ZERO; self.num_constraints];
+        let mut b = a.clone();
+        self.evaluate_into(assignment, &mut a, &mut b);
+        Ok(Evaluations { a, b })
+    }
+
+    /// Evaluates A and B on an assignment, on all cores of the thread's pool; takes the evaluations that it brings, if any.
+    ///
+    /// Shapes: `a` and `b` hold one element a constraint.
+    ///
+    /// # Panics
+    /// If they do not, or the assignment is not one of this shape: check first with [`Shape::check_assignment`].
+    pub fn evaluate_into(&self, assignment: &Assignment, a: &mut [Scalar], b: &mut [Scalar]) {
+        let Assignment {
+            input,
+            aux,
+            evaluations,
+        } = assignment;
+        match evaluations {
+            Some(evaluations) => {
+                a.copy_from_slice(&evaluations.a);
+                b.copy_from_slice(&evaluations.b);
+            }
+            None => {
+                self.a.multiply_into(&self.dictionary, input, aux, a);
+                self.b.multiply_into(&self.dictionary, input, aux, b);
+            }
         }
-        let mut evaluations = Evaluations {
-            a: vec![Scalar::ZERO; self.num_constraints],
-            b: vec![Scalar::ZERO; self.num_constraints],
-        };
-        let Assignment { input, aux, .. } = assignment;
-        let (a, b) = (&mut evaluations.a, &mut evaluations.b);
-        self.a.multiply_into(&self.dictionary, input, aux, a);
-        self.b.multiply_into(&self.dictionary, input, aux, b);
-        Ok(evaluations)
     }
 
     /// Joins checked parts; computes density and digest.

@@ -223,29 +223,15 @@ impl Backend for CpuBackend {
         witness: &CpuWitness<'_>,
     ) -> Result<CpuEvaluations, BackendError> {
         let shape = &circuit.shape;
-        let Assignment {
-            input,
-            aux,
-            evaluations,
-        } = witness.assignment;
         let mut a = vec![Scalar::ZERO; shape.domain_size()];
         let mut b = a.clone();
         let rows = 0..shape.num_constraints;
         self.pool.install(|| {
             let (a, b) = (&mut a[rows.clone()], &mut b[rows]);
-            match evaluations {
-                Some(evaluations) => {
-                    a.copy_from_slice(&evaluations.a);
-                    b.copy_from_slice(&evaluations.b);
-                }
-                None => {
-                    shape.a.multiply_into(&shape.dictionary, input, aux, a);
-                    shape.b.multiply_into(&shape.dictionary, input, aux, b);
-                }
-            }
+            shape.evaluate_into(witness.assignment, a, b);
         });
         // The rows input · 0 = 0.
-        a[shape.num_constraints..shape.num_rows()].copy_from_slice(input);
+        a[shape.num_constraints..shape.num_rows()].copy_from_slice(&witness.assignment.input);
         Ok(CpuEvaluations { a, b })
     }
 
