@@ -10,7 +10,7 @@ use super::header::{AssignmentFacts, BlockPlace, Header, PayloadMode};
 use crate::groth16::{Assignment, Evaluations, Scalar};
 use crate::protocol::Digest;
 
-/// Most blocks decoded at a time: their 2 MiB each are zeroed just before, and should still be in the cache.
+/// Most blocks decoded at a time: their 2 MiB each, where the memory is new, are zeroed just before and should still be in the cache.
 const DECODE_BLOCKS_MAX: usize = 8;
 
 /// An assignment that grows chunk by chunk.
@@ -21,26 +21,17 @@ pub(super) struct AssignmentDecoder {
     header: Option<(Header, Digest)>,
     /// Decoded up to `next_block`; past it a spare holds what it held.
     assignment: Assignment,
-    /// Scalars decoded.
-    decoded: u64,
     next_block: usize,
 }
 
 impl AssignmentDecoder {
     /// Starts an assignment of these counts in the vectors of another one, which nobody needs any more: memory that was
     /// used before costs no page faults. What else is needed is set aside as blocks arrive.
-    pub(super) fn reusing(facts: AssignmentFacts, mut spare: Assignment) -> Self {
-        spare.input.truncate(facts.num_inputs);
-        spare.aux.truncate(facts.num_aux);
-        if let Some(Evaluations { a, b }) = &mut spare.evaluations {
-            a.truncate(facts.num_constraints);
-            b.truncate(facts.num_constraints);
-        }
+    pub(super) const fn reusing(facts: AssignmentFacts, spare: Assignment) -> Self {
         Self {
             facts,
             header: None,
             assignment: spare,
-            decoded: 0,
             next_block: 0,
         }
     }
@@ -81,18 +72,9 @@ impl AssignmentDecoder {
 
     /// Reserves what the counts say; memory is taken as it is filled.
     fn make_room(&mut self, mode: PayloadMode) {
-        let reserve = |vector: &mut Vec<Scalar>, count: usize| {
+        for (vector, count) in self.vectors_of(mode) {
+            vector.truncate(count);
             vector.reserve_exact(count - vector.len());
-        };
-        reserve(&mut self.assignment.input, self.facts.num_inputs);
-        reserve(&mut self.assignment.aux, self.facts.num_aux);
-        match mode {
-            PayloadMode::Witness => self.assignment.evaluations = None,
-            PayloadMode::Evaluated => {
-                let evaluations = self.assignment.evaluations.get_or_insert_default();
-                reserve(&mut evaluations.a, self.facts.num_constraints);
-                reserve(&mut evaluations.b, self.facts.num_constraints);
-            }
         }
     }
 
@@ -102,20 +84,39 @@ impl AssignmentDecoder {
     }
 
     /// Bytes of the scalars that were decoded so far.
-    pub(super) const fn raw_bytes(&self) -> u64 {
-        self.decoded * 32
+    pub(super) fn raw_bytes(&self) -> u64 {
+        let Some(header) = self.header() else {
+            return 0;
+        };
+        let places = (0..self.next_block).filter_map(|block| header.place(block));
+        places.map(|place| place.len as u64 * 32).sum()
     }
 
     /// What was decoded, in the mode that the manifest says: without a chunk there is nothing else to tell it.
-    pub(super) fn finish(self, mode: PayloadMode) -> Assignment {
-        let mut assignment = self.assignment;
+    pub(super) fn finish(mut self, mode: PayloadMode) -> Assignment {
+        for (vector, count) in self.vectors_of(mode) {
+            vector.truncate(count);
+        }
+        self.assignment
+    }
+
+    /// The vectors that travel in a mode, with their lengths; those that do not are gone.
+    fn vectors_of(&mut self, mode: PayloadMode) -> Vec<(&mut Vec<Scalar>, usize)> {
+        let Assignment {
+            input,
+            aux,
+            evaluations,
+        } = &mut self.assignment;
+        let mut vectors = vec![(input, self.facts.num_inputs), (aux, self.facts.num_aux)];
         match mode {
-            PayloadMode::Witness => assignment.evaluations = None,
+            PayloadMode::Witness => *evaluations = None,
             PayloadMode::Evaluated => {
-                assignment.evaluations.get_or_insert_default();
+                let Evaluations { a, b } = evaluations.get_or_insert_default();
+                let count = self.facts.num_constraints;
+                vectors.extend([(a, count), (b, count)]);
             }
         }
-        assignment
+        vectors
     }
 
     /// How many of the next blocks are decoded together: of one vector, and no more than the threads can take.
@@ -168,7 +169,6 @@ impl AssignmentDecoder {
                     .map_err(|fault| refuse(fault, block, place))
             })?;
         self.next_block += blocks.len();
-        self.decoded += (end - first.start) as u64;
         Ok(())
     }
 }

@@ -179,10 +179,7 @@ pub(in super::super) fn encode(
     let choice = scratch.choose(scalars.len());
     out.reserve(FRAME_BYTES + choice.bytes);
     let frame = out.len();
-    out.extend(choice.flags.to_le_bytes());
-    let body_len = u32::try_from(choice.bytes).expect("a body is at most 2 MiB");
-    out.extend(body_len.to_le_bytes());
-    out.extend([0; 4]);
+    out.extend([0; FRAME_BYTES]);
     let body = out.len();
     for group in 0..WIDTHS.len() {
         let layout = Layout::of(choice.flags, group);
@@ -193,15 +190,14 @@ pub(in super::super) fn encode(
         choice.bytes,
         "layouts take what was weighed"
     );
-    let checksum = checksum(header, block, choice.flags, &out[body..]);
-    out[frame + 6..body].copy_from_slice(&checksum.to_le_bytes());
+    fill_frame(header, block, choice.flags, &mut out[frame..]);
     choice.flags
 }
 
 /// Encodes a block of which every value needs all 32 bytes, straight from the scalars: `None`, and nothing written, at the
 /// first value that does not.
 fn encode_wide(scalars: &[Scalar], header: &Digest, block: u32, out: &mut Vec<u8>) -> Option<u16> {
-    let is_wide = |limbs: &Limbs| limbs[1] | limbs[2] | limbs[3] != 0;
+    let is_wide = |limbs: &Limbs| group_of(limbs) == WIDE;
     let first = scalars.first()?;
     // Most blocks that are not wide are told here, before anything is written.
     if !is_wide(&scalar::canonical(first)) {
@@ -219,12 +215,17 @@ fn encode_wide(scalars: &[Scalar], header: &Digest, block: u32, out: &mut Vec<u8
         *place = scalar::limbs_to_bytes(&limbs);
     }
     let flags = Layout::All.flag(WIDE);
-    let body_len = u32::try_from(32 * scalars.len()).expect("a body is at most 2 MiB");
-    let checksum = checksum(header, block, flags, &out[body..]);
-    out[frame..frame + 2].copy_from_slice(&flags.to_le_bytes());
-    out[frame + 2..frame + 6].copy_from_slice(&body_len.to_le_bytes());
-    out[frame + 6..body].copy_from_slice(&checksum.to_le_bytes());
+    fill_frame(header, block, flags, &mut out[frame..]);
     Some(flags)
+}
+
+/// Fills in the frame that stands before a block's body.
+fn fill_frame(header: &Digest, block: u32, flags: u16, framed: &mut [u8]) {
+    let (frame, body) = framed.split_at_mut(FRAME_BYTES);
+    let body_len = u32::try_from(body.len()).expect("a body is at most 2 MiB");
+    frame[..2].copy_from_slice(&flags.to_le_bytes());
+    frame[2..6].copy_from_slice(&body_len.to_le_bytes());
+    frame[6..].copy_from_slice(&checksum(header, block, flags, body).to_le_bytes());
 }
 
 /// Zero exactly if the limbs are the same; without branches, so that it vectorises.
