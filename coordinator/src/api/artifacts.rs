@@ -7,15 +7,13 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use actix_web::web::{self, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use futures::StreamExt;
 use proofmill_shared::distribution::{DIGEST_HEADER, SHAPE_BYTES_MAX};
 use proofmill_shared::groth16::{Store, StoreError};
 use proofmill_shared::protocol::Digest;
 use tokio::io::AsyncWriteExt;
-use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::limits::BODY_STALL_TIMEOUT;
+use super::body::next_piece;
 use super::path::DigestPath;
 use super::problem::{Problem, ProblemCode, Refusal};
 use super::server::ApiState;
@@ -159,18 +157,7 @@ async fn receive(mut payload: Payload, path: &Path) -> Result<(), Refusal> {
     }
     let mut file = tokio::fs::File::create(path).await.map_err(io)?;
     let mut received = 0;
-    loop {
-        let piece = timeout(BODY_STALL_TIMEOUT, payload.next())
-            .await
-            .map_err(|_| {
-                let seconds = BODY_STALL_TIMEOUT.as_secs();
-                let detail = format!("no byte of the body arrived for {seconds} s");
-                Refusal::new(ProblemCode::BodyTimeout, detail)
-            })?;
-        let Some(piece) = piece else { break };
-        let piece = piece.map_err(|error| {
-            Refusal::new(ProblemCode::BadBody, format!("body broke off: {error}"))
-        })?;
+    while let Some(piece) = next_piece(&mut payload).await? {
         received += piece.len() as u64;
         if received > SHAPE_BYTES_MAX {
             let detail = format!("the shape is larger than the limit of {SHAPE_BYTES_MAX} bytes");

@@ -100,19 +100,9 @@ async fn collect(
 ) -> Result<Body, Refusal> {
     let mut bytes = BytesMut::new();
     loop {
-        let piece = timeout(BODY_STALL_TIMEOUT, payload.next())
-            .await
-            .map_err(|_| {
-                let seconds = BODY_STALL_TIMEOUT.as_secs();
-                Refusal::new(
-                    ProblemCode::BodyTimeout,
-                    format!("no byte of the body arrived for {seconds} s"),
-                )
-            })?;
-        let Some(piece) = piece else { break };
-        let piece = piece.map_err(|error| {
-            Refusal::new(ProblemCode::BadBody, format!("body broke off: {error}"))
-        })?;
+        let Some(piece) = next_piece(&mut payload).await? else {
+            break;
+        };
         if bytes.len() + piece.len() > limit {
             return Err(too_large(limit));
         }
@@ -123,6 +113,22 @@ async fn collect(
         bytes: bytes.freeze(),
         _reserved: reserved,
     })
+}
+
+/// The next piece of a body, `None` at its end; refuses a body that stalls or breaks off.
+pub(crate) async fn next_piece(payload: &mut Payload) -> Result<Option<Bytes>, Refusal> {
+    let piece = timeout(BODY_STALL_TIMEOUT, payload.next())
+        .await
+        .map_err(|_| {
+            let seconds = BODY_STALL_TIMEOUT.as_secs();
+            Refusal::new(
+                ProblemCode::BodyTimeout,
+                format!("no byte of the body arrived for {seconds} s"),
+            )
+        })?;
+    piece
+        .transpose()
+        .map_err(|error| Refusal::new(ProblemCode::BadBody, format!("body broke off: {error}")))
 }
 
 fn announced_length(request: &HttpRequest) -> Option<u64> {
