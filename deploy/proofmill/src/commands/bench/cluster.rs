@@ -7,10 +7,8 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use proofmill_gpu_worker::device::{Device, DeviceChoice, DeviceOptions};
+use proofmill_gpu_worker::device::{Device, DeviceChoice};
 use proofmill_gpu_worker::prover::BlindingFactors;
-use proofmill_gpu_worker::proving_key::ShapeResidency;
-use proofmill_shared::config::KEY_BUDGET_BYTES_DEFAULT;
 use proofmill_shared::groth16::Store;
 use proofmill_shared::protocol::CircuitId;
 use proofmill_shared::telemetry::utilisation::{Utilisation, UtilisationOptions, WindowStart};
@@ -20,7 +18,7 @@ use rand::rngs::OsRng;
 use serde::Serialize;
 
 use super::super::params;
-use super::{inputs, median};
+use super::{inputs, median, open_device};
 use crate::embedded::{EmbeddedCluster, EmbeddedError, Input, Size, prove_all};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -153,14 +151,7 @@ struct Loop<'a> {
 
 impl<'a> Loop<'a> {
     fn new(circuit: &'a RegisteredCircuit, store: &Store) -> Result<Self, CliError> {
-        let device = Device::open(DeviceOptions {
-            choice: DeviceChoice::Auto,
-            num_threads: None,
-            store: store.clone(),
-            source: None,
-            shapes: ShapeResidency::Full,
-            resident_budget: KEY_BUDGET_BYTES_DEFAULT.as_u64(),
-        })?;
+        let device = open_device(DeviceChoice::Auto, store)?;
         device.load(&circuit.shape()?.digest)?;
         Ok(Self { circuit, device })
     }

@@ -10,10 +10,8 @@ use std::time::{Duration, Instant};
 
 use bellperson::groth16::{Parameters, create_random_proof_batch};
 use blstrs::Bls12;
-use proofmill_gpu_worker::device::{Device, DeviceChoice, DeviceOptions};
+use proofmill_gpu_worker::device::{Device, DeviceChoice};
 use proofmill_gpu_worker::prover::{BlindingFactors, Step, StepTimes};
-use proofmill_gpu_worker::proving_key::ShapeResidency;
-use proofmill_shared::config::KEY_BUDGET_BYTES_DEFAULT;
 use proofmill_shared::groth16::{Assignment, Shape, Store};
 use proofmill_synth_worker::circuit::{Chain, CircuitProgram, CircuitRegistry, Sha256};
 use proofmill_synth_worker::witness;
@@ -21,6 +19,7 @@ use rand::rngs::OsRng;
 use serde::Serialize;
 
 use super::super::params;
+use super::{median, open_device};
 use crate::cli::BenchProve;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -50,14 +49,7 @@ struct Row {
 /// Runs the comparison.
 pub(crate) fn run(args: &BenchProve, output: &Output) -> Result<Exit, CliError> {
     let store = store::open()?;
-    let device = Device::open(DeviceOptions {
-        choice: DeviceChoice::Cpu,
-        num_threads: None,
-        store: store.clone(),
-        source: None,
-        shapes: ShapeResidency::Full,
-        resident_budget: KEY_BUDGET_BYTES_DEFAULT.as_u64(),
-    })?;
+    let device = open_device(DeviceChoice::Cpu, &store)?;
     let bench = Bench {
         device,
         store,
@@ -203,11 +195,7 @@ impl Times {
 }
 
 fn median_ms(times: &[Duration]) -> f64 {
-    let mut sorted = times.to_vec();
-    sorted.sort_unstable();
-    sorted
-        .get(sorted.len() / 2)
-        .map_or(0.0, |time| time.as_secs_f64() * 1e3)
+    median(times.iter().map(|time| time.as_secs_f64() * 1e3).collect())
 }
 
 fn text(rows: &[Row]) -> String {
