@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use proofmill_shared::config::ShapeResidency;
 use proofmill_shared::distribution::ArtifactSource;
 use proofmill_shared::groth16::{Assignment, Store, VerifiedProof};
 use proofmill_shared::protocol::{DeviceRecord, Digest, TaskFailure};
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, BackendError, LoadedCircuit};
 use crate::prover::{BlindingFactors, ProveError, StepObserver, prove_and_verify};
-use crate::proving_key::{LoadError, ResidentCircuits, ShapeResidency};
+use crate::proving_key::{LoadError, ResidentCircuits};
 
 mod known_answer;
 

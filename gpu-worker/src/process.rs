@@ -10,7 +10,6 @@ use proofmill_shared::telemetry::{ClusterClock, SpanSink, TelemetryError};
 use tracing::{info, warn};
 
 use crate::config::Config;
-use crate::proving_key::ShapeResidency;
 use crate::worker::{GpuWorker, GpuWorkerError, GpuWorkerOptions};
 
 /// How long a stopping worker may go on with what it holds; what is left then is given to others.
@@ -73,11 +72,7 @@ pub async fn run(
     let options = GpuWorkerOptions {
         spans,
         source: config.store.source.clone(),
-        shapes: if config.worker.is_summary_only {
-            ShapeResidency::Summary
-        } else {
-            ShapeResidency::Full
-        },
+        shapes: config.worker.shapes,
         device: config
             .worker
             .device

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use actix::{Actor, Addr};
 use proofmill_shared::broker::{BrokerError, BrokerHandle};
+use proofmill_shared::config::ShapeResidency;
 use proofmill_shared::distribution::ArtifactSource;
 use proofmill_shared::groth16::Store;
 use proofmill_shared::membership::{JournalContext, MemberOptions, Membership};
@@ -16,7 +17,6 @@ use proofmill_shared::telemetry::{ClusterClock, SpanSink};
 
 use crate::actors::{AssignmentIntake, DeviceOwner, ProofPublisher};
 use crate::device::{Device, DeviceChoice, DeviceError, DeviceOptions};
-use crate::proving_key::ShapeResidency;
 
 /// How late the end of the inbox is noticed.
 const END_POLL: Duration = Duration::from_millis(200);

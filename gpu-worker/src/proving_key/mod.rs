@@ -6,4 +6,4 @@ mod error;
 mod resident;
 
 pub use error::LoadError;
-pub use resident::{Loaded, ResidentCircuit, ResidentCircuits, ShapeResidency};
+pub use resident::{Loaded, ResidentCircuit, ResidentCircuits};

@@ -5,22 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use proofmill_shared::config::ShapeResidency;
 use proofmill_shared::distribution::{Artifact, ArtifactSource, DistributionError};
 use proofmill_shared::groth16::{PreparedVerifyingKey, Store, StoreError};
 use proofmill_shared::protocol::Digest;
 
 use super::LoadError;
 use crate::backend::{Backend, LoadedCircuit};
-
-/// How much of a shape a host holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ShapeResidency {
-    /// All of it: constraints are evaluated here.
-    #[default]
-    Full,
-    /// Counts and densities: evaluations come with the assignment.
-    Summary,
-}
 
 /// A circuit on the device, with what verifies its proofs.
 pub struct ResidentCircuit<B: Backend> {

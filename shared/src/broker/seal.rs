@@ -235,11 +235,9 @@ fn derive(key: &[u8], salt: &[u8], info: &[u8]) -> [u8; KEY_BYTES] {
     let mut derived = [0; KEY_BYTES];
     let prk = Salt::new(HKDF_SHA256, salt).extract(key);
     let info = [info];
-    // Fails only for lengths above 255 hashes.
-    if let Ok(material) = prk.expand(&info, DerivedLen) {
-        let filled = material.fill(&mut derived);
-        debug_assert!(filled.is_ok(), "the lengths are the same");
-    }
+    prk.expand(&info, DerivedLen)
+        .and_then(|material| material.fill(&mut derived))
+        .expect("a key is one hash long, and HKDF gives up to 255");
     derived
 }
 

@@ -1,5 +1,7 @@
 //! Section `[gpu_worker]`.
 
+use std::str::FromStr;
+
 use serde::Deserialize;
 
 use super::identity::id_or_default;
@@ -22,6 +24,33 @@ const DEVICE_DEFAULT: &str = "auto";
 
 /// Longest device selector, in characters.
 const DEVICE_LEN_MAX: usize = 128;
+
+/// How much of a shape a host holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ShapeResidency {
+    /// All of it: constraints are evaluated here.
+    #[default]
+    Full,
+    /// Counts and densities: evaluations come with the assignment.
+    Summary,
+}
+
+/// A choice that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected full or summary, found {0:?}")]
+pub struct UnknownShapeResidency(String);
+
+impl FromStr for ShapeResidency {
+    type Err = UnknownShapeResidency;
+
+    fn from_str(text: &str) -> Result<Self, UnknownShapeResidency> {
+        match text {
+            "full" => Ok(Self::Full),
+            "summary" => Ok(Self::Summary),
+            _ => Err(UnknownShapeResidency(text.to_owned())),
+        }
+    }
+}
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -53,7 +82,7 @@ pub struct GpuWorkerSettings {
     pub is_insecure_key_allowed: bool,
     /// `gpu_worker.shapes`: `full` holds the matrices of circuits and is sent witnesses; `summary` holds counts and
     /// densities only, and is sent evaluations too: less memory, more bytes on the network. Default `full`.
-    pub is_summary_only: bool,
+    pub shapes: ShapeResidency,
 }
 
 impl GpuWorkerSettings {
@@ -65,7 +94,6 @@ impl GpuWorkerSettings {
         let prefetch = read!(raw.gpu_worker.prefetch)?.unwrap_or(GPU_PREFETCH_DEFAULT);
         let device: String =
             read!(raw.gpu_worker.device)?.unwrap_or_else(|| DEVICE_DEFAULT.to_owned());
-        let shapes: Option<String> = read!(raw.gpu_worker.shapes)?;
         if device.is_empty() || device.len() > DEVICE_LEN_MAX {
             return Err(raw.refuse("gpu_worker.device", "expected auto, cpu or a device's name"));
         }
@@ -75,11 +103,7 @@ impl GpuWorkerSettings {
             prefetch: raw.within("gpu_worker.prefetch", prefetch, 0..=PREFETCH_MAX)?,
             key_budget_bytes: read!(raw.gpu_worker.key_budget_bytes)?
                 .unwrap_or(KEY_BUDGET_BYTES_DEFAULT),
-            is_summary_only: match shapes.as_deref() {
-                None | Some("full") => false,
-                Some("summary") => true,
-                Some(_) => return Err(raw.refuse("gpu_worker.shapes", "expected full or summary")),
-            },
+            shapes: read!(raw.gpu_worker.shapes)?.unwrap_or_default(),
             is_insecure_key_allowed: read!(raw.gpu_worker.insecure_keys)?.unwrap_or(false),
         })
     }

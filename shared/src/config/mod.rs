@@ -29,7 +29,7 @@ pub use self::coordinator::{
 pub use self::environment::Environment;
 pub use self::error::ConfigError;
 pub use self::gpu_worker::{
-    GPU_PREFETCH_DEFAULT, GpuWorkerSettings, KEY_BUDGET_BYTES_DEFAULT, PREFETCH_MAX,
+    GPU_PREFETCH_DEFAULT, GpuWorkerSettings, KEY_BUDGET_BYTES_DEFAULT, PREFETCH_MAX, ShapeResidency,
 };
 pub use self::identity::{default_id, host_name};
 pub use self::raw::{RawConfig, Scalar};

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use reqwest::StatusCode;
 
 use super::Artifact;
-use crate::groth16::StoreError;
 
 /// Longest part of a refusal that is shown, in characters.
 const ANSWER_SHOWN_MAX: usize = 500;
@@ -73,9 +72,6 @@ pub enum DistributionError {
         #[source]
         source: io::Error,
     },
-    /// The store refused what came.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
 impl DistributionError {
