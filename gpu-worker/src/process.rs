@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use proofmill_shared::assignment::AssignmentBudget;
 use proofmill_shared::broker::{BrokerHandle, Retryability};
 use proofmill_shared::config::ConfigError;
 use proofmill_shared::groth16::Store;
@@ -73,6 +74,7 @@ pub async fn run(
         spans,
         source: config.store.source.clone(),
         shapes: config.worker.shapes,
+        budget: AssignmentBudget::new(config.worker.assignment_budget_bytes),
         device: config
             .worker
             .device

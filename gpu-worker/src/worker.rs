@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, Addr};
+use proofmill_shared::assignment::{AssignmentBudget, AssignmentFetcher, PayloadMode};
 use proofmill_shared::broker::{BrokerError, BrokerHandle};
 use proofmill_shared::config::ShapeResidency;
 use proofmill_shared::distribution::ArtifactSource;
@@ -15,7 +16,7 @@ use proofmill_shared::protocol::{
 use proofmill_shared::telemetry::spans::attributes::messaging_system;
 use proofmill_shared::telemetry::{ClusterClock, SpanSink};
 
-use crate::actors::{AssignmentIntake, DeviceOwner, ProofPublisher};
+use crate::actors::{AssignmentIntake, DeviceOwner, ProofPublisher, Way};
 use crate::device::{Device, DeviceChoice, DeviceError, DeviceOptions};
 
 /// How late the end of the inbox is noticed.
@@ -59,6 +60,8 @@ pub struct GpuWorkerOptions {
     pub device: DeviceChoice,
     /// Assignments it fetches and decodes beyond the one it proves.
     pub prefetch: u32,
+    /// Memory that its assignments share.
+    pub budget: AssignmentBudget,
     /// Bytes of keys and shapes kept resident.
     pub key_budget_bytes: u64,
 }
@@ -77,6 +80,7 @@ impl GpuWorkerOptions {
             shapes: ShapeResidency::Full,
             device: DeviceChoice::Auto,
             prefetch: 1,
+            budget: AssignmentBudget::unlimited(),
             key_budget_bytes: proofmill_shared::config::KEY_BUDGET_BYTES_DEFAULT.as_u64(),
         }
     }
@@ -106,6 +110,7 @@ impl GpuWorker {
             shapes,
             device,
             prefetch,
+            budget,
             key_budget_bytes,
         } = options;
         let device = DeviceOptions {
@@ -142,7 +147,20 @@ impl GpuWorker {
         }
         .start();
         let owner = DeviceOwner::start_on(Arc::clone(&device), publisher)?;
-        let intake = AssignmentIntake::start_on(membership.clone(), journal, device, owner, tasks);
+        let expected = match shapes {
+            ShapeResidency::Full => PayloadMode::Witness,
+            ShapeResidency::Summary => PayloadMode::Evaluated,
+        };
+        let fetcher =
+            AssignmentFetcher::new(journal.emitter.broker().clone()).within(budget, expected);
+        let way = Way {
+            membership: membership.clone(),
+            journal,
+            fetcher,
+            device,
+            owner,
+        };
+        let intake = AssignmentIntake::start_on(way, tasks);
         Ok(Self {
             membership,
             intake,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use proofmill_shared::assignment::AssignmentBudget;
 use proofmill_shared::broker::{BrokerHandle, Retryability};
 use proofmill_shared::config::ConfigError;
 use proofmill_shared::groth16::Store;
@@ -75,6 +76,7 @@ pub async fn run(
         spans,
         source: config.store.source.clone(),
         handoff: config.worker.handoff,
+        budget: AssignmentBudget::new(config.worker.assignment_budget_bytes),
         slots: config.worker.slots,
         prefetch: config.worker.prefetch,
         ..SynthWorkerOptions::new(

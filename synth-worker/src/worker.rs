@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use actix::{Addr, SyncArbiter};
 use bytes::Bytes;
+use proofmill_shared::assignment::AssignmentBudget;
 use proofmill_shared::broker::{BrokerError, BrokerHandle};
 use proofmill_shared::config::HandoffChoice;
 use proofmill_shared::distribution::ArtifactSource;
@@ -58,6 +59,8 @@ pub struct SynthWorkerOptions {
     pub registry: CircuitRegistry,
     /// What travels.
     pub handoff: HandoffChoice,
+    /// Memory that its assignments share.
+    pub budget: AssignmentBudget,
     /// Tasks it runs at a time, each on a thread of its own.
     pub slots: u32,
     /// Tasks it holds beyond those it runs.
@@ -83,6 +86,7 @@ impl SynthWorkerOptions {
             registry,
             source: None,
             handoff: HandoffChoice::Auto,
+            budget: AssignmentBudget::unlimited(),
             slots: 1,
             prefetch: 1,
         }
@@ -114,6 +118,7 @@ impl SynthWorker {
             slots,
             prefetch,
             handoff,
+            budget,
             ..
         } = options;
         let record = WorkerRecord {
@@ -151,7 +156,7 @@ impl SynthWorker {
             InputCache::default(),
             DrainFlag::default(),
         );
-        let handoff = Handoff::new(handoff);
+        let handoff = Handoff::new(handoff, budget);
         let slots = SyncArbiter::start(slots as usize, {
             let draining = draining.clone();
             move || {
@@ -189,7 +194,6 @@ impl SynthWorker {
 /// How late the end of the inbox is noticed.
 const END_POLL: Duration = Duration::from_millis(200);
 
-/// Records the shape of every circuit, stores it, and says what there is.
 /// Gives the coordinator the shapes it lacks, beside the work. Workers that lack them too are told what to do, so that a
 /// coordinator that cannot be reached stops nothing here.
 fn offer_shapes(options: &SynthWorkerOptions) {
@@ -212,6 +216,7 @@ fn offer_shapes(options: &SynthWorkerOptions) {
     drop(tokio::task::spawn_blocking(offering));
 }
 
+/// Records the shape of every circuit, stores it, and says what there is.
 async fn register(options: &SynthWorkerOptions) -> Result<(), SynthWorkerError> {
     for circuit in options.registry.circuits() {
         let (recorded, store) = (circuit.clone(), options.store.clone());

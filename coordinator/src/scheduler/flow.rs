@@ -11,6 +11,10 @@ const MAX_AHEAD_PER_DEVICE: usize = 256;
 /// What a byte of payload costs a Redis server, in hundredths: entries and their lists included.
 const BROKER_COST_PERCENT: u64 = 125;
 
+/// What is set aside for the next assignment of a shape, against the largest seen, in hundredths: another input may take
+/// a little more.
+const LARGEST_SEEN_PERCENT: u64 = 110;
+
 /// Weight of the newest measurement in a learned duration, as one part in so many.
 const LEARNING: u32 = 4;
 
@@ -177,9 +181,16 @@ impl Flow {
 }
 
 impl ShapeFacts {
-    /// Bytes to set aside for one assignment: the largest seen, the worst case until one was.
+    /// Bytes to set aside for one assignment: somewhat more than the largest seen, the worst case until one was.
     fn estimate(&self) -> u64 {
-        in_broker(self.shipped_bytes.unwrap_or(self.worst_case_bytes))
+        let bytes = match self.shipped_bytes {
+            None => self.worst_case_bytes,
+            Some(seen) => seen
+                .saturating_mul(LARGEST_SEEN_PERCENT)
+                .div_ceil(100)
+                .min(self.worst_case_bytes.max(seen)),
+        };
+        in_broker(bytes)
     }
 
     /// Partitions a device may have in synthesis and waiting: the lookahead, and as many as synthesis must have under way

@@ -25,37 +25,22 @@ pub(crate) struct AssignmentIntake {
 
 /// What an assignment passes on its way to the device.
 #[derive(Clone)]
-struct Way {
-    membership: Membership,
-    journal: Arc<JournalContext>,
-    fetcher: AssignmentFetcher,
-    device: Arc<Device>,
-    owner: Addr<DeviceOwner>,
+pub(crate) struct Way {
+    pub(crate) membership: Membership,
+    pub(crate) journal: Arc<JournalContext>,
+    pub(crate) fetcher: AssignmentFetcher,
+    pub(crate) device: Arc<Device>,
+    pub(crate) owner: Addr<DeviceOwner>,
 }
 
 impl AssignmentIntake {
-    pub(crate) fn start_on(
-        membership: Membership,
-        journal: Arc<JournalContext>,
-        device: Arc<Device>,
-        owner: Addr<DeviceOwner>,
-        tasks: mpsc::Receiver<Assigned>,
-    ) -> Addr<Self> {
-        let fetcher = AssignmentFetcher::new(journal.emitter.broker().clone());
+    pub(crate) fn start_on(way: Way, tasks: mpsc::Receiver<Assigned>) -> Addr<Self> {
         Self::create(|context| {
             let tasks = stream::unfold(tasks, |mut tasks| async {
                 tasks.recv().await.map(|task| (task, tasks))
             });
             context.add_stream(tasks);
-            Self {
-                way: Way {
-                    membership,
-                    journal,
-                    fetcher,
-                    device,
-                    owner,
-                },
-            }
+            Self { way }
         })
     }
 }
@@ -136,17 +121,19 @@ async fn bring_in(mut attempt: Attempt, way: Way) {
     let fetched = fetch(&attempt, &way.fetcher, &circuit).await;
     let ended = attempt.journal.now();
     match fetched {
-        Ok(FetchedAssignment { assignment, report }) => {
+        Ok(fetched) => {
+            let report = &fetched.report;
             let facts = [
-                (fields::BYTES, report.bytes),
-                ("chunks", report.chunks as u64),
+                (fields::BYTES, report.sizes.bytes),
+                (fields::CHUNKS, u64::from(report.sizes.chunks)),
                 (fields::KEY_LOAD_MS, key_load),
             ];
             attempt.journal.note(TimelineEvent::FetchEnd, ended, &facts);
-            record_fetch(&attempt, loaded, ended, &report);
+            record_fetch(&attempt, loaded, ended, report);
             let message = ProveAssignment {
                 attempt,
-                assignment,
+                assignment: fetched.assignment,
+                share: fetched.share,
                 fetcher: way.fetcher.clone(),
                 fetched: ended,
             };
@@ -183,6 +170,7 @@ async fn fetch(
 fn record_fetch(attempt: &Attempt, started: UnixMicros, ended: UnixMicros, report: &FetchReport) {
     let payload = attempt.payload();
     let sender = RemoteContext::of_job(payload.job, SpanId::of_handoff(&payload));
+    let sizes = &report.sizes;
     let seconds = ended.since(started).as_secs_f64().max(1e-6);
     let system = attempt.journal.context().messaging_system;
     let span = attempt
@@ -193,10 +181,9 @@ fn record_fetch(attempt: &Attempt, started: UnixMicros, ended: UnixMicros, repor
             system,
             "assignment",
             MessagingOperation::Receive,
-            Some(report.bytes),
+            Some(sizes.bytes),
         )
-        .attribute(attributes::BYTES, report.bytes)
-        .attribute(attributes::CHUNKS, report.chunks)
-        .attribute(attributes::MB_PER_S, report.bytes as f64 / 1e6 / seconds);
+        .payload(sizes)
+        .attribute(attributes::MB_PER_S, sizes.bytes as f64 / 1e6 / seconds);
     attempt.journal.record(span);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use actix::{Actor, Addr, Context, Handler, Message};
-use proofmill_shared::assignment::AssignmentFetcher;
+use proofmill_shared::assignment::{AssignmentFetcher, BudgetShare};
 use proofmill_shared::broker::TokenCheck;
 use proofmill_shared::groth16::Assignment;
 use proofmill_shared::membership::{CancelFlag, Ticket};
@@ -28,6 +28,8 @@ const QUEUE_CAPACITY: usize = 16;
 pub(crate) struct ProveAssignment {
     pub(crate) attempt: Attempt,
     pub(crate) assignment: Assignment,
+    /// The memory that is set aside for it.
+    pub(crate) share: BudgetShare,
     /// Takes the assignment back.
     pub(crate) fetcher: AssignmentFetcher,
     /// When it was fetched and decoded.
@@ -97,6 +99,7 @@ fn prove_one(device: &Device, message: ProveAssignment, runtime: &Handle) -> Opt
     let ProveAssignment {
         attempt,
         assignment,
+        share,
         fetcher,
         fetched,
     } = message;
@@ -116,6 +119,7 @@ fn prove_one(device: &Device, message: ProveAssignment, runtime: &Handle) -> Opt
     let blinding = BlindingFactors::random(&mut OsRng);
     let outcome = device.prove(&attempt.task.shape, &assignment, &blinding, &observer);
     fetcher.recycle(assignment);
+    drop(share);
     let steps = observer.times.take();
     record_proof(&mut attempt, started, &steps, outcome.as_ref().err());
     match outcome {

@@ -8,7 +8,7 @@ mod attempt;
 mod device_owner;
 mod proof_publisher;
 
-pub(crate) use assignment_intake::AssignmentIntake;
+pub(crate) use assignment_intake::{AssignmentIntake, Way};
 pub(crate) use attempt::Attempt;
 pub(crate) use device_owner::{DeviceOwner, ProveAssignment};
 pub(crate) use proof_publisher::{ProofPublisher, PublishProof};

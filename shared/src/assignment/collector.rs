@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use super::block::EncodingMix;
 use super::chunk::CHUNK_BYTES_MAX;
 use super::decoder::AssignmentDecoder;
 use super::error::CodecError;
-use super::header::AssignmentFacts;
+use super::header::{AssignmentFacts, PayloadMode};
 use super::manifest::{ChunkEntry, Manifest, equal};
 use crate::groth16::Assignment;
 use crate::protocol::Digest;
@@ -97,6 +98,30 @@ impl AssignmentCollector {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.seen.values().map(|(_, bytes)| *bytes as u64).sum()
+    }
+
+    /// Which assignment it collects.
+    #[must_use]
+    pub const fn facts(&self) -> &AssignmentFacts {
+        &self.facts
+    }
+
+    /// What travels, once a chunk said so.
+    #[must_use]
+    pub fn mode(&self) -> Option<PayloadMode> {
+        self.decoder.header().map(|header| header.mode)
+    }
+
+    /// Bytes at 32 a scalar of what was decoded so far.
+    #[must_use]
+    pub fn raw_bytes(&self) -> u64 {
+        self.decoder.raw_bytes()
+    }
+
+    /// Encodings of the blocks decoded so far.
+    #[must_use]
+    pub const fn mix(&self) -> EncodingMix {
+        self.decoder.mix()
     }
 
     /// Takes the manifest and hands out the assignment, if everything fits: number, order, sizes and digests of the

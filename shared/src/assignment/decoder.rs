@@ -3,7 +3,7 @@
 use ff::Field;
 use rayon::prelude::*;
 
-use super::block::{self, BlockFault, BlockFrame};
+use super::block::{self, BlockFault, BlockFrame, EncodingMix};
 use super::chunk::ChunkView;
 use super::error::{AssignmentVector, CodecError};
 use super::header::{AssignmentFacts, BlockPlace, Header, PayloadMode};
@@ -22,6 +22,8 @@ pub(super) struct AssignmentDecoder {
     /// Decoded up to `next_block`; past it a spare holds what it held.
     assignment: Assignment,
     next_block: usize,
+    /// Encodings of the blocks so far.
+    mix: EncodingMix,
 }
 
 impl AssignmentDecoder {
@@ -33,6 +35,7 @@ impl AssignmentDecoder {
             header: None,
             assignment: spare,
             next_block: 0,
+            mix: EncodingMix::NONE,
         }
     }
 
@@ -81,6 +84,11 @@ impl AssignmentDecoder {
     /// Header of the chunks so far.
     pub(super) fn header(&self) -> Option<&Header> {
         self.header.as_ref().map(|(header, _)| header)
+    }
+
+    /// Encodings of the blocks so far.
+    pub(super) const fn mix(&self) -> EncodingMix {
+        self.mix
     }
 
     /// Bytes of the scalars that were decoded so far.
@@ -169,6 +177,9 @@ impl AssignmentDecoder {
                     .map_err(|fault| refuse(fault, block, place))
             })?;
         self.next_block += blocks.len();
+        for block in blocks {
+            self.mix += block.mix();
+        }
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::budget::BudgetError;
 use super::error::CodecError;
 use crate::broker::{BrokerError, Retryability, SealError};
 use crate::protocol::{FailureKind, TaskFailure};
@@ -76,6 +77,9 @@ pub enum FetchError {
     /// The broker failed.
     #[error("payload cannot be read: {0}")]
     Broker(#[from] BrokerError),
+    /// There is no memory for it.
+    #[error(transparent)]
+    Memory(BudgetError),
     /// The task was cancelled or taken back.
     #[error("fetching was given up: the task was taken back")]
     Cancelled,
@@ -95,10 +99,20 @@ impl FetchError {
             Self::OtherManifest => (FailureKind::BadPayload, "payload-damaged"),
             Self::Broker(BrokerError::Sealed(error)) => sealed_kind(*error),
             Self::Broker(error) => (broker_kind(error), "broker-failed"),
+            Self::Memory(error) => return error.failure(),
             Self::Cancelled => (FailureKind::Infrastructure, "taken-back"),
             Self::DecoderDied => (FailureKind::Attempt, "decoder-died"),
         };
         TaskFailure::new(kind, code, self.to_string())
+    }
+}
+
+impl From<BudgetError> for FetchError {
+    fn from(error: BudgetError) -> Self {
+        match error {
+            BudgetError::Cancelled => Self::Cancelled,
+            error => Self::Memory(error),
+        }
     }
 }
 

@@ -3,19 +3,29 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::collector::AssignmentCollector;
+use super::budget::{AssignmentBudget, BudgetShare};
+use super::chunk::CHUNK_BYTES_MAX;
+use super::collector::{AssignmentCollector, HELD_CHUNKS_MAX};
 use super::failure::FetchError;
-use super::header::AssignmentFacts;
-use crate::broker::{BrokerError, BrokerHandle, PayloadEntry, PayloadReader, Retryability};
+use super::header::{AssignmentFacts, PayloadMode};
+use super::sizes::PayloadSizes;
+use crate::broker::{
+    BrokerError, BrokerHandle, PAYLOAD_ENTRIES_PER_READ, PayloadEntry, PayloadReader, Retryability,
+};
 use crate::groth16::Assignment;
 use crate::protocol::Digest;
 
 /// Entries that wait between reader and decoder: at 4 MiB each, memory worth a few milliseconds of either.
 pub const DECODE_QUEUE: usize = 2;
+
+/// Most bytes that fetching holds beside the assignment: entries just read, waiting for the decoder, or before their turn.
+pub const DECODE_BYTES_MAX: u64 =
+    ((PAYLOAD_ENTRIES_PER_READ + DECODE_QUEUE + HELD_CHUNKS_MAX) * CHUNK_BYTES_MAX) as u64;
 
 /// How long no entry may come before the payload counts as lost: longer than a publisher waits out a restart of the
 /// broker, shorter than anyone wants a device to idle.
@@ -33,10 +43,8 @@ const REOPEN_PAUSE: Duration = Duration::from_millis(250);
 /// What fetching an assignment took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchReport {
-    /// Bytes of all different entries.
-    pub bytes: u64,
-    /// Number of different chunks.
-    pub chunks: usize,
+    /// Size of what came; an entry that came twice counts once.
+    pub sizes: PayloadSizes,
     /// From the call to the first entry.
     pub wait_time: Duration,
     /// From the first entry to the checked assignment.
@@ -50,6 +58,8 @@ pub struct FetchReport {
 pub struct FetchedAssignment {
     /// The assignment.
     pub assignment: Assignment,
+    /// The memory that is set aside for it; to be kept as long as it is.
+    pub share: BudgetShare,
     /// What it took.
     pub report: FetchReport,
 }
@@ -59,6 +69,8 @@ pub struct FetchedAssignment {
 pub struct AssignmentFetcher {
     broker: BrokerHandle,
     stall_limit: Duration,
+    budget: AssignmentBudget,
+    expected: PayloadMode,
     /// Assignments whose memory may be used again; clones share them.
     spares: Arc<Mutex<Vec<Assignment>>>,
 }
@@ -66,8 +78,8 @@ pub struct AssignmentFetcher {
 /// What the decoder's thread leaves behind.
 struct Decoded {
     assignment: Assignment,
-    bytes: u64,
-    chunks: usize,
+    share: BudgetShare,
+    sizes: PayloadSizes,
     time: Duration,
 }
 
@@ -84,8 +96,18 @@ impl AssignmentFetcher {
         Self {
             broker,
             stall_limit: FETCH_STALL_LIMIT,
+            budget: AssignmentBudget::unlimited(),
+            expected: PayloadMode::Witness,
             spares: Arc::default(),
         }
+    }
+
+    /// Fetches only what fits into a budget, and sets memory aside at first for assignments in the `expected` mode.
+    #[must_use]
+    pub fn within(mut self, budget: AssignmentBudget, expected: PayloadMode) -> Self {
+        self.budget = budget;
+        self.expected = expected;
+        self
     }
 
     /// Takes an assignment back that was proved: the next one is decoded into its memory.
@@ -106,7 +128,7 @@ impl AssignmentFetcher {
     /// Fetches, decodes and checks an assignment. May be called while it is still being sent.
     ///
     /// `facts` must come from the task and the circuit's shape: they decide what is accepted and how much memory it may
-    /// take. `manifest` is the digest of the manifest entry, where it is known. `is_cancelled` is asked a few times a
+    /// take. It waits until its budget has that memory. `manifest` is the digest of the manifest entry, where it is known. `is_cancelled` is asked a few times a
     /// second.
     ///
     /// # Errors
@@ -118,10 +140,20 @@ impl AssignmentFetcher {
         is_cancelled: impl Fn() -> bool + Send + Sync,
     ) -> Result<FetchedAssignment, FetchError> {
         let called_at = Instant::now();
+        let bytes = facts.fetching_bytes(self.expected);
+        let share = self.budget.reserve(bytes, &is_cancelled).await?;
         let spare = self.spares.lock().pop().unwrap_or_default();
         let collector = AssignmentCollector::reusing(facts, spare)?;
+        let expected = self.expected;
         let (entries, arrived) = mpsc::channel(DECODE_QUEUE);
-        let task = tokio::task::spawn_blocking(move || decode(collector, arrived, manifest));
+        let task = tokio::task::spawn_blocking(move || {
+            let decoding = Decoding {
+                collector,
+                share,
+                expected,
+            };
+            decoding.run(arrived, manifest)
+        });
         let decoder = Decoder { entries, task };
         let first_at = self.read(&facts, &decoder, &is_cancelled).await;
         drop(decoder.entries);
@@ -131,14 +163,14 @@ impl AssignmentFetcher {
         let first_at = first_at?;
         let decoded = decoded.ok_or(FetchError::DecoderDied)?;
         Ok(FetchedAssignment {
-            assignment: decoded.assignment,
             report: FetchReport {
-                bytes: decoded.bytes,
-                chunks: decoded.chunks,
+                sizes: decoded.sizes,
                 wait_time: first_at - called_at,
                 fetch_time: first_at.elapsed(),
                 decode_time: decoded.time,
             },
+            assignment: decoded.assignment,
+            share: decoded.share,
         })
     }
 
@@ -206,34 +238,71 @@ impl AssignmentFetcher {
     }
 }
 
-/// Collects entries until the manifest; `None` if the reader stopped before it.
-fn decode(
-    mut collector: AssignmentCollector,
-    mut arrived: mpsc::Receiver<PayloadEntry>,
-    announced: Option<Digest>,
-) -> Result<Option<Decoded>, FetchError> {
-    let mut time = Duration::ZERO;
-    while let Some(entry) = arrived.blocking_recv() {
-        let since = Instant::now();
-        match entry {
-            PayloadEntry::Chunk { index, bytes } => collector.push_chunk(index, bytes)?,
-            PayloadEntry::Manifest(manifest) => {
-                if announced.is_some_and(|digest| digest != Digest::of(&manifest)) {
-                    return Err(FetchError::OtherManifest);
+/// A decoder's thread at work.
+struct Decoding {
+    collector: AssignmentCollector,
+    share: BudgetShare,
+    expected: PayloadMode,
+}
+
+impl Decoding {
+    /// Collects entries until the manifest; `None` if the reader stopped before it.
+    fn run(
+        mut self,
+        mut arrived: mpsc::Receiver<PayloadEntry>,
+        announced: Option<Digest>,
+    ) -> Result<Option<Decoded>, FetchError> {
+        let mut time = Duration::ZERO;
+        while let Some(entry) = arrived.blocking_recv() {
+            let since = Instant::now();
+            match entry {
+                PayloadEntry::Chunk { index, bytes } => self.take(index, bytes)?,
+                PayloadEntry::Manifest(manifest) => {
+                    if announced.is_some_and(|digest| digest != Digest::of(&manifest)) {
+                        return Err(FetchError::OtherManifest);
+                    }
+                    return self.finish(&manifest, time, since).map(Some);
                 }
-                let chunks = collector.chunk_count();
-                let bytes = collector.bytes() + manifest.len() as u64;
-                let assignment = collector.finish(&manifest)?;
-                time += since.elapsed();
-                return Ok(Some(Decoded {
-                    assignment,
-                    bytes,
-                    chunks,
-                    time,
-                }));
             }
+            time += since.elapsed();
         }
-        time += since.elapsed();
+        Ok(None)
     }
-    Ok(None)
+
+    /// Takes a chunk; the first says whether more travels than memory was set aside for.
+    fn take(&mut self, index: u32, bytes: Bytes) -> Result<(), FetchError> {
+        self.collector.push_chunk(index, bytes)?;
+        if let Some(mode) = self.collector.mode()
+            && mode != self.expected
+        {
+            let bytes = self.collector.facts().fetching_bytes(mode);
+            self.share.try_grow_to(bytes)?;
+            self.expected = mode;
+        }
+        Ok(())
+    }
+
+    fn finish(
+        self,
+        manifest: &[u8],
+        before: Duration,
+        since: Instant,
+    ) -> Result<Decoded, FetchError> {
+        let bytes = self.collector.bytes() + manifest.len() as u64;
+        let (chunks, mix) = (self.collector.chunk_count(), self.collector.mix());
+        let raw_bytes = self.collector.raw_bytes();
+        let assignment = self.collector.finish(manifest)?;
+        Ok(Decoded {
+            sizes: PayloadSizes {
+                bytes,
+                raw_bytes,
+                chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
+                mode: PayloadMode::of(&assignment),
+                mix,
+            },
+            assignment,
+            share: self.share,
+            time: before + since.elapsed(),
+        })
+    }
 }

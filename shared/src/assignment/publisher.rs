@@ -4,16 +4,15 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::sync::mpsc;
 
 use super::block::EncodingMix;
-use super::chunk::{ChunkPlan, EncodedChunk};
-use super::encoder::AssignmentEncoder;
+use super::chunk::{CHUNK_BYTES_MAX, ChunkPlan, EncodedChunk};
+use super::encoder::{AssignmentEncoder, ENCODE_BLOCKS_MAX};
 use super::failure::PublishError;
-use super::header::PayloadMode;
 use super::manifest::Manifest;
+use super::sizes::PayloadSizes;
 use crate::broker::{BrokerError, BrokerHandle, PayloadEntry, PayloadKey, Retryability};
 use crate::groth16::Assignment;
 use crate::protocol::Digest;
@@ -33,6 +32,13 @@ pub const BROKER_OUTAGE_LIMIT: Duration = Duration::from_secs(60);
 /// How long a payload is kept after its last chunk, should nobody delete it: longer than a queue of proofs.
 pub const PAYLOAD_TTL: Duration = Duration::from_secs(6 * 3600);
 
+/// Most bytes that shipping holds beside the assignment: blocks that are coded, chunks that wait or are on their way.
+pub const ENCODE_BYTES_MAX: u64 = (ENCODE_BLOCKS_MAX * CODING_BLOCK_BYTES
+    + (SEND_QUEUE + SEND_WINDOW + 2) * CHUNK_BYTES_MAX) as u64;
+
+/// Result and scratch of a block that is coded.
+const CODING_BLOCK_BYTES: usize = 5 * 1024 * 1024;
+
 /// First wait before a refused entry is sent again; doubles each time.
 const BACKOFF_MIN: Duration = Duration::from_millis(20);
 
@@ -42,24 +48,14 @@ const BACKOFF_MAX: Duration = Duration::from_millis(500);
 /// What shipping an assignment took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShippedReport {
-    /// The manifest entry, for `Broker::mark_shipped`.
-    pub manifest: Bytes,
-    /// BLAKE3 digest of the manifest entry.
+    /// BLAKE3 digest of the manifest entry, for `Broker::mark_shipped`.
     pub manifest_digest: Digest,
-    /// Bytes of all entries.
-    pub bytes: u64,
-    /// Bytes of the same assignment at 32 bytes a scalar.
-    pub raw_bytes: u64,
-    /// Number of chunks.
-    pub chunks: u32,
+    /// Size of what was sent.
+    pub sizes: PayloadSizes,
     /// Time spent coding, while earlier chunks were sent.
     pub encode_time: Duration,
     /// From just before the first chunk to the accepted manifest.
     pub send_time: Duration,
-    /// Encodings of the blocks.
-    pub mix: EncodingMix,
-    /// What travelled.
-    pub mode: PayloadMode,
 }
 
 /// Sends assignments to a broker. Cheap to clone.
@@ -155,18 +151,20 @@ impl AssignmentPublisher {
             Ok(None) | Err(_) => return Err(PublishError::EncoderDied),
         };
         let manifest = encoded.manifest.encode();
-        self.send(key, PayloadEntry::Manifest(manifest.clone()), is_cancelled)
+        let (manifest_digest, manifest_bytes) = (Digest::of(&manifest), manifest.len() as u64);
+        self.send(key, PayloadEntry::Manifest(manifest), is_cancelled)
             .await?;
         Ok(ShippedReport {
-            manifest_digest: Digest::of(&manifest),
-            bytes: encoded.manifest.payload_bytes() + manifest.len() as u64,
-            raw_bytes: encoded.manifest.header.raw_bytes(),
-            chunks: u32::try_from(encoded.manifest.chunks.len()).unwrap_or(u32::MAX),
-            manifest,
+            manifest_digest,
+            sizes: PayloadSizes {
+                bytes: encoded.manifest.payload_bytes() + manifest_bytes,
+                raw_bytes: encoded.manifest.header.raw_bytes(),
+                chunks: u32::try_from(encoded.manifest.chunks.len()).unwrap_or(u32::MAX),
+                mode: encoded.manifest.header.mode,
+                mix: encoded.mix,
+            },
             encode_time: encoded.time,
             send_time: sending_since.elapsed(),
-            mix: encoded.mix,
-            mode: encoded.manifest.header.mode,
         })
     }
 

@@ -10,7 +10,7 @@ pub(super) const BLOCK_MAX: Duration = Duration::from_secs(3600);
 pub(super) const ENTRY_BYTES_MAX: usize = 4 << 20;
 
 /// Most entries that one payload read answers with: at 4 MiB each, what a reader holds undecoded stays small.
-pub(super) const PAYLOAD_ENTRIES_PER_READ: usize = 4;
+pub(crate) const PAYLOAD_ENTRIES_PER_READ: usize = 4;
 
 /// Dead letters kept: older ones than the newest ten thousand are read by nobody.
 pub(super) const DEAD_LETTERS_MAX: usize = 10_000;

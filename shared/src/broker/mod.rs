@@ -21,7 +21,7 @@ mod memory;
 mod records;
 mod redis;
 mod seal;
-#[cfg(any(test, feature = "testing"))]
+#[cfg(any(test, feature = "server"))]
 pub mod server;
 mod streams;
 
@@ -33,6 +33,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 pub use self::error::{BrokerError, Retryability};
+pub(crate) use self::limits::PAYLOAD_ENTRIES_PER_READ;
 pub use self::memory::{MemoryBroker, MemoryConfig};
 pub use self::records::{
     CommitOutcome, IdempotencyOutcome, JobCommit, JobIndex, LeaderToken, PayloadKey, PayloadUsage,
@@ -41,7 +42,7 @@ pub use self::records::{
 pub use self::redis::{RedisBroker, RedisConfig};
 pub use self::seal::{ClusterKey, SealError};
 pub use self::streams::{Delivery, HeartbeatLine, PayloadEntry, PayloadReader, StreamReader};
-use crate::protocol::{CircuitId, JobId, TaskKey, Unit, UnixMicros, WorkerId};
+use crate::protocol::{CircuitId, Digest, JobId, TaskKey, Unit, UnixMicros, WorkerId};
 
 /// Shared handle of a broker.
 pub type BrokerHandle = Arc<dyn Broker>;
@@ -136,9 +137,12 @@ pub trait Broker: Send + Sync + fmt::Debug + 'static {
     /// Marks an attempt as started, if its token is the unit's current one for that stage. Repeating it is harmless.
     async fn start(&self, key: &TaskKey) -> Result<TokenCheck, BrokerError>;
 
-    /// Marks a partition's payload as shipped, under the synthesis token.
-    async fn mark_shipped(&self, key: &TaskKey, manifest: Bytes)
-    -> Result<TokenCheck, BrokerError>;
+    /// Marks a partition's payload as shipped, under the synthesis token; `manifest` is the digest of its manifest entry.
+    async fn mark_shipped(
+        &self,
+        key: &TaskKey,
+        manifest: Digest,
+    ) -> Result<TokenCheck, BrokerError>;
 
     /// Stores the result of a unit (plan, proof, output), once: the first accepted write stays.
     async fn store_result(&self, key: &TaskKey, result: Bytes) -> Result<ResultWrite, BrokerError>;

@@ -1,4 +1,4 @@
-//! A throwaway `redis-server` for tests.
+//! A throwaway `redis-server` for tests and benches.
 
 use std::fs;
 use std::io;
@@ -69,11 +69,20 @@ impl TestServer {
     /// # Panics
     /// If none is installed, or if it does not come up.
     pub async fn start_with(arguments: &[&str]) -> Self {
+        let started = Self::try_start_with(arguments).await;
+        started.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same, for those who can do without.
+    ///
+    /// # Errors
+    /// If none is installed, or if it does not come up.
+    pub async fn try_start_with(arguments: &[&str]) -> io::Result<Self> {
         let arguments: Vec<String> = arguments.iter().map(|&text| text.to_owned()).collect();
         for _ in 0..PORTS_TRIED {
-            let folder = tempfile::tempdir().expect("a temporary folder can be made");
-            let port = free_port();
-            let child = launch(&folder, port, &arguments);
+            let folder = tempfile::tempdir()?;
+            let port = free_port()?;
+            let child = launch(&folder, port, &arguments)?;
             let mut server = Self {
                 arguments: arguments.clone(),
                 folder,
@@ -81,19 +90,30 @@ impl TestServer {
                 child,
             };
             if server.comes_up().await {
-                return server;
+                return Ok(server);
             }
             let log = server.log();
-            let is_taken = log.contains("Address already in use");
-            assert!(is_taken, "the test server did not come up:\n{log}");
+            if !log.contains("Address already in use") {
+                return Err(io::Error::other(format!(
+                    "the throwaway redis-server did not come up:\n{log}"
+                )));
+            }
         }
-        panic!("no free port for a test server in {PORTS_TRIED} tries");
+        Err(io::Error::other(format!(
+            "no free port for a throwaway redis-server in {PORTS_TRIED} tries"
+        )))
     }
 
     /// Where it is: `redis://127.0.0.1:<port>`.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
+        format!("redis://{}", self.address())
+    }
+
+    /// Its host and port.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     /// All bytes of the files it wrote: its append-only file, if it has one.
@@ -117,6 +137,29 @@ impl TestServer {
         written
     }
 
+    /// Memory that the streams of assignments take, in bytes. Blocks.
+    ///
+    /// # Panics
+    /// If the server does not answer.
+    #[must_use]
+    pub fn assignment_bytes(&self) -> u64 {
+        let connection = redis::Client::open(self.url()).and_then(|client| client.get_connection());
+        let mut connection = connection.expect("the test server takes a connection");
+        let keys: Vec<String> = redis::cmd("KEYS")
+            .arg("*:assignment:*")
+            .query(&mut connection)
+            .expect("the test server lists its keys");
+        let usage = keys.iter().map(|key| {
+            let mut usage = redis::cmd("MEMORY");
+            usage.arg("USAGE").arg(key);
+            usage
+                .query::<Option<u64>>(&mut connection)
+                .expect("the test server weighs its keys")
+        });
+        // A key that went meanwhile weighs nothing.
+        usage.flatten().sum()
+    }
+
     /// Ends it at once, as a crash does.
     pub fn kill(&mut self) {
         // Fails only if it has ended already.
@@ -130,7 +173,8 @@ impl TestServer {
     /// If it does not come up.
     pub async fn start_again(&mut self) {
         self.kill();
-        self.child = launch(&self.folder, self.port, &self.arguments);
+        self.child =
+            launch(&self.folder, self.port, &self.arguments).expect("it was started before");
         let is_up = self.comes_up().await;
         assert!(
             is_up,
@@ -210,15 +254,12 @@ impl Drop for TestServer {
 }
 
 /// A port that was free a moment ago.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has a free port");
-    let address = listener
-        .local_addr()
-        .expect("a bound socket has an address");
-    address.port()
+fn free_port() -> io::Result<u16> {
+    let listener = TcpListener::bind(("127.0.0.1", 0))?;
+    Ok(listener.local_addr()?.port())
 }
 
-fn launch(folder: &TempDir, port: u16, arguments: &[String]) -> Child {
+fn launch(folder: &TempDir, port: u16, arguments: &[String]) -> io::Result<Child> {
     for program in PROGRAMS {
         let launched = Command::new(program)
             .arg("--port")
@@ -233,10 +274,12 @@ fn launch(folder: &TempDir, port: u16, arguments: &[String]) -> Child {
             .stderr(Stdio::null())
             .spawn();
         match launched {
-            Ok(child) => return child,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => panic!("{program} cannot be started: {error}"),
+            launched => return launched,
         }
     }
-    panic!("no redis-server or valkey-server on the PATH: install redis-server for these tests");
+    Err(io::Error::new(
+        io::ErrorKind::NotFound,
+        "no redis-server or valkey-server on the PATH: install the package redis-server",
+    ))
 }

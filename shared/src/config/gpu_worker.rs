@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::identity::id_or_default;
 use super::raw::read;
-use super::{ByteSize, ConfigError, RawConfig, Scalar};
+use super::{ByteSize, ConfigError, RawConfig, Scalar, assignment_budget_default};
 use crate::protocol::WorkerId;
 
 /// Assignments fetched and decoded ahead of the proof that runs unless configured: one keeps a device busy as long as a
@@ -61,6 +61,7 @@ pub(super) struct GpuWorkerSection {
     key_budget_bytes: Option<Scalar>,
     insecure_keys: Option<Scalar>,
     shapes: Option<Scalar>,
+    assignment_budget_bytes: Option<Scalar>,
 }
 
 /// How a GPU worker runs.
@@ -83,6 +84,10 @@ pub struct GpuWorkerSettings {
     /// `gpu_worker.shapes`: `full` holds the matrices of circuits and is sent witnesses; `summary` holds counts and
     /// densities only, and is sent evaluations too: less memory, more bytes on the network. Default `full`.
     pub shapes: ShapeResidency,
+    /// `gpu_worker.assignment_budget_bytes`: memory that assignments may take from their fetch until they are proved; a
+    /// prefetch waits for its share, a partition that needs more at once is refused. Default: half of the machine's memory,
+    /// or of the container's limit.
+    pub assignment_budget_bytes: ByteSize,
 }
 
 impl GpuWorkerSettings {
@@ -104,6 +109,8 @@ impl GpuWorkerSettings {
             key_budget_bytes: read!(raw.gpu_worker.key_budget_bytes)?
                 .unwrap_or(KEY_BUDGET_BYTES_DEFAULT),
             shapes: read!(raw.gpu_worker.shapes)?.unwrap_or_default(),
+            assignment_budget_bytes: read!(raw.gpu_worker.assignment_budget_bytes)?
+                .unwrap_or_else(assignment_budget_default),
             is_insecure_key_allowed: read!(raw.gpu_worker.insecure_keys)?.unwrap_or(false),
         })
     }

@@ -3,7 +3,7 @@
 //! *Layout*: `environment` (the process's variables, read once), `sources` (the layers and how they merge), `raw` (keys
 //! as written), `units` (byte sizes and durations), `error` (what can be wrong); then one file per section with its
 //! checked settings: `broker`, `coordinator`, `synth_worker`, `gpu_worker`, `telemetry`, `store`; `identity` (worker ids
-//! that nobody chose).
+//! that nobody chose); `memory` (what this process may use).
 //!
 //! An unknown key is an error wherever it stands; a value is checked only by the process whose section it is in, so that
 //! one file can serve processes of several versions and machines.
@@ -14,6 +14,7 @@ mod environment;
 mod error;
 mod gpu_worker;
 mod identity;
+mod memory;
 mod raw;
 mod sources;
 mod store;
@@ -32,6 +33,7 @@ pub use self::gpu_worker::{
     GPU_PREFETCH_DEFAULT, GpuWorkerSettings, KEY_BUDGET_BYTES_DEFAULT, PREFETCH_MAX, ShapeResidency,
 };
 pub use self::identity::{default_id, host_name};
+pub use self::memory::{ASSIGNMENT_BUDGET_PERCENT, assignment_budget_default, memory_limit};
 pub use self::raw::{RawConfig, Scalar};
 pub use self::sources::{ConfigSources, DEFAULT_FILE, FILE_BYTES_MAX, Flags};
 pub use self::store::StoreSettings;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::identity::id_or_default;
 use super::raw::read;
-use super::{ConfigError, PREFETCH_MAX, RawConfig, Scalar};
+use super::{ByteSize, ConfigError, PREFETCH_MAX, RawConfig, Scalar, assignment_budget_default};
 use crate::protocol::WorkerId;
 
 /// Partitions synthesized at a time unless configured: synthesis of one circuit uses one core for most of its time.
@@ -55,6 +55,7 @@ pub(super) struct SynthWorkerSection {
     slots: Option<Scalar>,
     prefetch: Option<Scalar>,
     handoff: Option<Scalar>,
+    assignment_budget_bytes: Option<Scalar>,
 }
 
 /// How a synth worker runs.
@@ -73,6 +74,10 @@ pub struct SynthWorkerSettings {
     /// constraint before coding); `auto`: evaluations if a GPU worker needs them or the network is faster than computing
     /// them. Default `auto`.
     pub handoff: HandoffChoice,
+    /// `synth_worker.assignment_budget_bytes`: memory that all slots' assignments may take while they are synthesized, coded
+    /// and sent; a partition that needs more at once is refused. Default: half of the machine's memory, or of the
+    /// container's limit.
+    pub assignment_budget_bytes: ByteSize,
 }
 
 impl SynthWorkerSettings {
@@ -93,6 +98,8 @@ impl SynthWorkerSettings {
             slots: raw.within("synth_worker.slots", slots, 1..=SLOTS_MAX)?,
             prefetch: raw.within("synth_worker.prefetch", prefetch, 0..=PREFETCH_MAX)?,
             handoff: read!(raw.synth_worker.handoff)?.unwrap_or_default(),
+            assignment_budget_bytes: read!(raw.synth_worker.assignment_budget_bytes)?
+                .unwrap_or_else(assignment_budget_default),
         })
     }
 }

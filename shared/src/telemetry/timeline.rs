@@ -80,6 +80,8 @@ pub mod fields {
     pub const BYTES: &str = "bytes";
     /// On CHAN_SENT: bytes of the same assignment at 32 bytes a scalar.
     pub const RAW_BYTES: &str = "raw_bytes";
+    /// Chunks that travelled.
+    pub const CHUNKS: &str = "chunks";
     /// On JOB_SUBMIT: the circuit.
     pub const CIRCUIT: &str = "circuit";
 }

@@ -208,10 +208,10 @@ impl Hands {
             Task::Synthesize(_) => {
                 let sending = WorkerEvent::Sending { shape: shape() };
                 self.emit(key, sending, Some(TimelineEvent::ChanSend)).await;
-                let manifest = Bytes::from_static(b"manifest");
+                let manifest = Digest::of(b"manifest");
                 self.broker.mark_shipped(&key, manifest).await.unwrap();
                 let shipped = WorkerEvent::Shipped {
-                    manifest: Digest::of(b"manifest"),
+                    manifest,
                     bytes: 100,
                     raw_bytes: 320,
                 };

@@ -5,7 +5,7 @@ use ff::Field;
 use super::super::error::CodecError;
 use super::super::reader::Reader;
 use super::super::scalar;
-use super::{FRAME_BYTES, Layout, ONES, WIDE, WIDTHS, checksum, gaps};
+use super::{EncodingMix, FRAME_BYTES, Layout, ONES, WIDE, WIDTHS, checksum, gaps};
 use crate::groth16::Scalar;
 use crate::protocol::Digest;
 
@@ -28,6 +28,11 @@ impl<'a> BlockFrame<'a> {
             checksum: frame.u32()?,
             body: reader.take(body_len)?,
         })
+    }
+
+    /// The encoding it says it has.
+    pub(in super::super) fn mix(&self) -> EncodingMix {
+        EncodingMix::of(self.flags)
     }
 }
 

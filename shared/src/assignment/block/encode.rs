@@ -219,6 +219,21 @@ fn encode_wide(scalars: &[Scalar], header: &Digest, block: u32, out: &mut Vec<u8
     Some(flags)
 }
 
+/// Writes a frame that fits a body, whatever that is.
+#[cfg(any(test, feature = "testing"))]
+pub(in super::super) fn write(
+    header: &Digest,
+    block: u32,
+    flags: u16,
+    body: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let frame = out.len();
+    out.resize(frame + FRAME_BYTES, 0);
+    out.extend(body);
+    fill_frame(header, block, flags, &mut out[frame..]);
+}
+
 /// Fills in the frame that stands before a block's body.
 fn fill_frame(header: &Digest, block: u32, flags: u16, framed: &mut [u8]) {
     let (frame, body) = framed.split_at_mut(FRAME_BYTES);

@@ -21,9 +21,18 @@ pub struct EncodingMix {
 }
 
 impl EncodingMix {
+    /// Of no block.
+    pub(in super::super) const NONE: Self = Self {
+        zero: 0,
+        bits: 0,
+        small: 0,
+        full: 0,
+        mixed: 0,
+    };
+
     /// The mix of one block.
     pub(in super::super) fn of(flags: u16) -> Self {
-        let mut mix = Self::default();
+        let mut mix = Self::NONE;
         let is_filled = |group| Layout::of(flags, group) == Layout::All;
         let ones_only = flags & !Layout::All.flag(ONES) == 0;
         let counter = if flags == 0 {

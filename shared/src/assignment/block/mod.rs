@@ -23,6 +23,8 @@ mod mix;
 mod tests;
 
 pub(super) use self::decode::{BlockFault, BlockFrame, decode};
+#[cfg(any(test, feature = "testing"))]
+pub(super) use self::encode::write;
 pub(super) use self::encode::{BlockScratch, encode};
 pub use self::mix::EncodingMix;
 

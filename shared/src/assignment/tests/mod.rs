@@ -2,6 +2,7 @@
 
 mod damage;
 mod handoff;
+mod memory;
 mod round_trip;
 mod sizes;
 

@@ -9,7 +9,7 @@ use super::given::{
 use crate::broker::{
     BrokerHandle, CommitOutcome, IdempotencyOutcome, JobCommit, LeaderToken, ResultWrite,
 };
-use crate::protocol::{FencingToken, JobId, Stage, Unit};
+use crate::protocol::{Digest, FencingToken, JobId, Stage, Unit};
 
 pub(super) async fn commit_is_compare_and_set(broker: BrokerHandle) {
     let job = new_job(&broker).await;
@@ -83,7 +83,7 @@ pub(super) async fn marks_survive_the_coordinators_writes(broker: BrokerHandle) 
     let synth = task(job, Stage::Synthesis, 1);
     broker.start(&synth).await.unwrap();
     broker
-        .mark_shipped(&synth, bytes("manifest"))
+        .mark_shipped(&synth, Digest::of(b"manifest"))
         .await
         .unwrap();
     let prove = task(job, Stage::Proving, 2);

@@ -2,7 +2,7 @@
 
 use super::given::{bytes, commit, job_with_tokens, task, unit_write};
 use crate::broker::{BrokerHandle, ResultWrite, TokenCheck};
-use crate::protocol::{FencingToken, JobId, Stage, Unit};
+use crate::protocol::{Digest, FencingToken, JobId, Stage, Unit};
 
 const UNIT: Unit = Unit::Partition(0);
 
@@ -17,7 +17,7 @@ pub(super) async fn stale_tokens_are_refused(broker: BrokerHandle) {
     for token in [3, 5] {
         let key = task(job, Stage::Synthesis, token);
         assert_eq!(broker.start(&key).await.unwrap(), stale(4));
-        let shipped = broker.mark_shipped(&key, bytes("manifest")).await;
+        let shipped = broker.mark_shipped(&key, Digest::of(b"manifest")).await;
         assert_eq!(shipped.unwrap(), stale(4));
     }
     let marks = broker.load_marks(job, UNIT).await.unwrap();
@@ -28,7 +28,7 @@ pub(super) async fn stale_tokens_are_refused(broker: BrokerHandle) {
     assert_eq!(broker.start(&held).await.unwrap(), TokenCheck::Accepted);
     let units = vec![unit_write(UNIT, 5, 0)];
     broker.commit(commit(job, 2, units)).await.unwrap();
-    let shipped = broker.mark_shipped(&held, bytes("manifest")).await;
+    let shipped = broker.mark_shipped(&held, Digest::of(b"manifest")).await;
     assert_eq!(shipped.unwrap(), stale(5));
 }
 

@@ -14,7 +14,7 @@ use crate::broker::{
     PayloadEntry, PayloadKey, PayloadReader, PayloadUsage, ResultWrite, ServerReport, StoredJob,
     StreamReader, TokenCheck, UnitMarks,
 };
-use crate::protocol::{CircuitId, JobId, TaskKey, Unit, UnixMicros, WorkerId};
+use crate::protocol::{CircuitId, Digest, JobId, TaskKey, Unit, UnixMicros, WorkerId};
 
 #[async_trait]
 impl Broker for MemoryBroker {
@@ -139,9 +139,9 @@ impl Broker for MemoryBroker {
     async fn mark_shipped(
         &self,
         key: &TaskKey,
-        manifest: Bytes,
+        _manifest: Digest,
     ) -> Result<TokenCheck, BrokerError> {
-        Ok(self.shared.state.lock().mark_shipped(key, manifest))
+        Ok(self.shared.state.lock().mark_shipped(key))
     }
 
     async fn store_result(&self, key: &TaskKey, result: Bytes) -> Result<ResultWrite, BrokerError> {

@@ -133,7 +133,7 @@ impl State {
         })
     }
 
-    pub(super) fn mark_shipped(&mut self, key: &TaskKey, _manifest: Bytes) -> TokenCheck {
+    pub(super) fn mark_shipped(&mut self, key: &TaskKey) -> TokenCheck {
         self.checked(key, |unit| unit.marks.shipped = key.token)
     }
 

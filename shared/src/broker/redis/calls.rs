@@ -18,7 +18,7 @@ use crate::broker::{
     PayloadEntry, PayloadKey, PayloadReader, PayloadUsage, ResultWrite, ServerReport, StoredJob,
     StreamReader, TokenCheck, UnitMarks,
 };
-use crate::protocol::{CircuitId, JobId, TaskKey, Unit, UnixMicros, WorkerId};
+use crate::protocol::{CircuitId, Digest, JobId, TaskKey, Unit, UnixMicros, WorkerId};
 
 impl RedisBroker {
     async fn reader(
@@ -148,9 +148,9 @@ impl Broker for RedisBroker {
     async fn mark_shipped(
         &self,
         key: &TaskKey,
-        manifest: Bytes,
+        manifest: Digest,
     ) -> Result<TokenCheck, BrokerError> {
-        self.write_shipped(key, &manifest).await
+        self.write_shipped(key, manifest).await
     }
 
     async fn store_result(&self, key: &TaskKey, result: Bytes) -> Result<ResultWrite, BrokerError> {

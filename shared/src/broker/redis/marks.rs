@@ -5,7 +5,7 @@ use redis::cmd;
 
 use super::RedisBroker;
 use crate::broker::{BrokerError, ResultWrite, TokenCheck, UnitMarks};
-use crate::protocol::{FencingToken, JobId, Stage, TaskKey, Unit};
+use crate::protocol::{Digest, FencingToken, JobId, Stage, TaskKey, Unit};
 
 /// Fields of a unit's hash that belong to a stage: its current token, and the mark of the attempt that started.
 const fn fields(stage: Stage) -> (&'static str, &'static str) {
@@ -28,14 +28,13 @@ impl RedisBroker {
     pub(super) async fn write_shipped(
         &self,
         key: &TaskKey,
-        manifest: &[u8],
+        manifest: Digest,
     ) -> Result<TokenCheck, BrokerError> {
-        self.control.fits(manifest)?;
         let (token, _) = fields(key.stage);
         let mut call = self.scripts.mark.prepare_invoke();
         call.key(self.keys.unit(key.job, key.unit));
         call.arg(key.token.0).arg(token).arg("shipped");
-        call.arg("manifest").arg(manifest);
+        call.arg("manifest").arg(manifest.to_string());
         let answer: (String, u64) = self.control.ask(&call).await?;
         token_check(&answer)
     }

@@ -1,6 +1,7 @@
 //! Attribute keys of spans, and what OpenTelemetry's messaging conventions ask of a span that sends or receives.
 
 use super::{SpanKind, SpanRecord};
+use crate::assignment::PayloadSizes;
 use crate::protocol::TaskKey;
 
 /// Unit of the job: `plan`, an index, or `finish`.
@@ -27,7 +28,7 @@ pub const RATIO: &str = "proofmill.ratio";
 pub const CHUNKS: &str = "proofmill.chunks";
 /// What travelled: `witness` or `evaluated`.
 pub const MODE: &str = "proofmill.handoff.mode";
-/// Blocks by the width of their values, such as `ones 40, wide 3`.
+/// Blocks by encoding, such as `zero:0 bits:40 small:0 full:3 mixed:2`.
 pub const ENCODING_MIX: &str = "proofmill.handoff.mix";
 /// Megabytes (10^6 bytes) a second.
 pub const MB_PER_S: &str = "proofmill.mb_per_s";
@@ -104,6 +105,17 @@ impl SpanRecord {
             Some(bytes) => span.attribute(MESSAGING_BODY_SIZE, bytes),
             None => span,
         }
+    }
+
+    /// Adds what travelled of an assignment, and how large it was.
+    #[must_use]
+    pub fn payload(self, sizes: &PayloadSizes) -> Self {
+        self.attribute(BYTES, sizes.bytes)
+            .attribute(RAW_BYTES, sizes.raw_bytes)
+            .attribute(RATIO, sizes.ratio())
+            .attribute(CHUNKS, sizes.chunks)
+            .attribute(MODE, sizes.mode.name())
+            .attribute(ENCODING_MIX, sizes.mix.to_string())
     }
 
     /// Adds unit, stage, attempt and token of a task.

@@ -1,6 +1,6 @@
 //! Why a task did not reach its effect.
 
-use proofmill_shared::assignment::PublishError;
+use proofmill_shared::assignment::{BudgetError, PublishError};
 use proofmill_shared::broker::{BrokerError, Retryability};
 use proofmill_shared::protocol::{FailureKind, TaskFailure};
 
@@ -15,6 +15,9 @@ pub(crate) enum TaskError {
     /// The input is gone.
     #[error("input of the job is gone: the job has ended, or its input has expired")]
     MissingInput,
+    /// There is no memory for the assignment.
+    #[error(transparent)]
+    Memory(BudgetError),
     /// The assignment was not shipped.
     #[error(transparent)]
     Publish(PublishError),
@@ -47,6 +50,7 @@ impl TaskError {
         let (kind, code) = match self {
             Self::Circuit(error) => return error.failure(),
             Self::Publish(error) => return error.failure(),
+            Self::Memory(error) => return error.failure(),
             Self::Broker(error) => match error.retryability() {
                 Retryability::Transient => (FailureKind::Infrastructure, "broker-failed"),
                 Retryability::Fatal => (FailureKind::Attempt, "broker-failed"),
@@ -60,6 +64,15 @@ impl TaskError {
             }
         };
         TaskFailure::new(kind, code, self.to_string())
+    }
+}
+
+impl From<BudgetError> for TaskError {
+    fn from(error: BudgetError) -> Self {
+        match error {
+            BudgetError::Cancelled => Self::Cancelled,
+            error => Self::Memory(error),
+        }
     }
 }
 

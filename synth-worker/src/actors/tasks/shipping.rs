@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use proofmill_shared::assignment::{AssignmentPublisher, PublishError, ShippedReport};
+use proofmill_shared::assignment::{
+    AssignmentFacts, AssignmentPublisher, PublishError, ShippedReport,
+};
 use proofmill_shared::broker::{BrokerHandle, PayloadKey, TokenCheck};
 use proofmill_shared::groth16::Assignment;
 use proofmill_shared::membership::AttemptJournal;
-use proofmill_shared::protocol::{Digest, SynthTask, UnixMicros, WorkerEvent};
+use proofmill_shared::protocol::{Digest, UnixMicros, WorkerEvent};
 use proofmill_shared::telemetry::spans::attributes::{self, MessagingOperation};
 use proofmill_shared::telemetry::spans::names;
 use proofmill_shared::telemetry::{SpanId, SpanRecord, TimelineEvent, fields};
@@ -23,16 +25,11 @@ const SECONDS_MIN: f64 = 1e-6;
 /// Encodes and sends the assignment, the manifest last, then marks the partition as shipped.
 pub(super) fn ship(
     scene: &Scene<'_>,
-    shape: Digest,
+    facts: AssignmentFacts,
     assignment: Assignment,
-    task: &SynthTask,
     journal: &mut AttemptJournal,
 ) -> Result<(), TaskError> {
-    let key = PayloadKey {
-        job: task.key.job,
-        partition: task.partition,
-        attempt: task.key.attempt,
-    };
+    let AssignmentFacts { key, shape, .. } = facts;
     let began = journal.now();
     let (first_sent, published) = publish(scene, &key, shape, assignment, journal);
     let sent = journal.now();
@@ -59,15 +56,15 @@ pub(super) fn ship(
     );
     mark_shipped(scene, &key, &report, journal)?;
     let facts = [
-        (fields::BYTES, report.bytes),
-        (fields::RAW_BYTES, report.raw_bytes),
-        ("chunks", u64::from(report.chunks)),
+        (fields::BYTES, report.sizes.bytes),
+        (fields::RAW_BYTES, report.sizes.raw_bytes),
+        (fields::CHUNKS, u64::from(report.sizes.chunks)),
     ];
     journal.note(TimelineEvent::ChanSent, sent, &facts);
     let shipped = WorkerEvent::Shipped {
         manifest: report.manifest_digest,
-        bytes: report.bytes,
-        raw_bytes: report.raw_bytes,
+        bytes: report.sizes.bytes,
+        raw_bytes: report.sizes.raw_bytes,
     };
     scene.runtime.block_on(journal.emit(shipped));
     Ok(())
@@ -113,8 +110,9 @@ fn mark_shipped(
     journal: &AttemptJournal,
 ) -> Result<(), TaskError> {
     let mark = async |broker: &BrokerHandle| {
-        let manifest = report.manifest.clone();
-        broker.mark_shipped(journal.key(), manifest).await
+        broker
+            .mark_shipped(journal.key(), report.manifest_digest)
+            .await
     };
     // A broken call may have been applied: the payload must stay.
     if let TokenCheck::Accepted = scene.call(journal, mark)? {
@@ -135,26 +133,18 @@ fn record_handoff(
     sent: UnixMicros,
     report: &ShippedReport,
 ) {
-    let with_sizes = |span: SpanRecord| {
-        let ratio = report.raw_bytes as f64 / report.bytes.max(1) as f64;
-        span.attribute(attributes::BYTES, report.bytes)
-            .attribute(attributes::RAW_BYTES, report.raw_bytes)
-            .attribute(attributes::RATIO, ratio)
-            .attribute(attributes::CHUNKS, report.chunks)
-            .attribute(attributes::MODE, report.mode.name())
-            .attribute(attributes::ENCODING_MIX, report.mix.to_string())
-    };
     // Coding goes on while earlier chunks are sent: the span shows how much of it there was.
     let coded = began.plus(report.encode_time);
-    journal.record(with_sizes(journal.span(
-        names::HANDOFF_ENCODE,
-        began,
-        coded,
-    )));
+    let encode = journal.span(names::HANDOFF_ENCODE, began, coded);
+    journal.record(encode.payload(&report.sizes));
     let seconds = sent.since(first_sent).as_secs_f64().max(SECONDS_MIN);
     let send = send_span(journal, key, first_sent, sent)
-        .attribute(attributes::MB_PER_S, report.bytes as f64 / 1e6 / seconds);
-    journal.record(with_sizes(send));
+        .payload(&report.sizes)
+        .attribute(
+            attributes::MB_PER_S,
+            report.sizes.bytes as f64 / 1e6 / seconds,
+        );
+    journal.record(send);
 }
 
 /// The span that the fetching side links to.

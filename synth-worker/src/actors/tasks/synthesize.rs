@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use proofmill_shared::assignment::PayloadMode;
+use proofmill_shared::assignment::{AssignmentFacts, PayloadMode};
+use proofmill_shared::broker::PayloadKey;
 use proofmill_shared::groth16::{Assignment, Shape};
 use proofmill_shared::membership::AttemptJournal;
 use proofmill_shared::protocol::SynthTask;
@@ -21,6 +22,12 @@ pub(crate) fn synthesize(
     journal: &mut AttemptJournal,
 ) -> Result<(), TaskError> {
     let shape = circuit.shape()?;
+    let facts = facts(task, &shape);
+    let reserving = scene
+        .handoff
+        .reserve(&facts, task.needs_evaluations, || scene.cancel.is_raised());
+    // Held until the assignment is shipped.
+    let mut share = scene.runtime.block_on(reserving)?;
     let began = journal.now();
     let mut assignment = circuit.witness(input, task.partition)?;
     let built = journal.now();
@@ -30,16 +37,28 @@ pub(crate) fn synthesize(
     scene.check_wanted()?;
     // The check evaluates three matrices, evaluations are of two.
     let evaluate_time = checked_in * 2 / 3;
-    let extra_bytes = 64 * shape.num_constraints as u64;
-    if scene
+    let mode = scene
         .handoff
-        .mode(task.needs_evaluations, extra_bytes, evaluate_time)
-        == PayloadMode::Evaluated
-    {
+        .mode(&facts, task.needs_evaluations, evaluate_time, &mut share);
+    if mode == PayloadMode::Evaluated {
         let evaluations = shape.evaluate(&assignment).map_err(CircuitError::from)?;
         assignment.evaluations = Some(evaluations);
     }
-    ship(scene, shape.digest, assignment, task, journal)
+    ship(scene, facts, assignment, journal)
+}
+
+fn facts(task: &SynthTask, shape: &Shape) -> AssignmentFacts {
+    AssignmentFacts {
+        key: PayloadKey {
+            job: task.key.job,
+            partition: task.partition,
+            attempt: task.key.attempt,
+        },
+        shape: shape.digest,
+        num_inputs: shape.num_inputs,
+        num_aux: shape.num_aux,
+        num_constraints: shape.num_constraints,
+    }
 }
 
 fn check(

@@ -6,7 +6,7 @@ use super::{Duration, LONG, RedisBroker, TestServer, broker, bytes, worker};
 use crate::broker::{
     Broker, JobCommit, JobIndex, LeaderToken, PayloadEntry, PayloadKey, RedisConfig, UnitWrite,
 };
-use crate::protocol::{FencingToken, JobId, Stage, TaskKey, Unit};
+use crate::protocol::{Digest, FencingToken, JobId, Stage, TaskKey, Unit};
 
 /// A job that went through everything and ended.
 async fn ended_job(broker: &RedisBroker, retain: Duration, drop_input: bool) -> JobId {
@@ -57,7 +57,7 @@ async fn ended_job(broker: &RedisBroker, retain: Duration, drop_input: bool) -> 
         .await
         .unwrap();
     broker
-        .mark_shipped(&key(Unit::Partition(0)), bytes("manifest"))
+        .mark_shipped(&key(Unit::Partition(0)), Digest::of(b"manifest"))
         .await
         .unwrap();
 
